@@ -1,0 +1,1 @@
+"""The management commands: the worker, its status, its queues, an embedded server."""

@@ -1,0 +1,1 @@
+"""One module a command; its name is the command's."""
