@@ -1,0 +1,1 @@
+"""Redis-backed jobs for Django."""
