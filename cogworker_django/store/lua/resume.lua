@@ -1,0 +1,15 @@
+-- Takes a mark off the set of paused queues and wakes the workers for the jobs that have been waiting.
+-- KEYS[1] paused: the set of paused queues; the member * pauses all
+-- ARGV[1] prefix: of all keys
+-- ARGV[2] mark: the name of a queue, or *
+-- ARGV[3...] queues: the names of the queues that may be read again
+-- RETURNS: 1, or 0 when the mark was not there
+-- BUILDS: prefix .. queue:, bell: .. queue
+--- include lib/ring
+local prefix = ARGV[1]
+local removed = redis.call('SREM', KEYS[1], ARGV[2])
+for i = 3, #ARGV do
+  local jobs = redis.pcall('LLEN', prefix .. 'queue:' .. ARGV[i])
+  if type(jobs) == 'number' and jobs > 0 then ring(prefix .. 'bell:' .. ARGV[i], jobs) end
+end
+return removed

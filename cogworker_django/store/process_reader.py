@@ -1,0 +1,118 @@
+"""Looking at worker processes from outside, and leaving commands for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from cogworker_django.store.gateway import Gateway
+
+AT_ONCE = 200  # processes read in one round trip
+SIGNALS_KEPT = 86_400  # seconds that a command waits for its process
+SIGNALS_MOST = 16  # commands that wait at most, the newest
+
+
+class Signal(StrEnum):
+    """What a process can be told (Reference 21)."""
+
+    QUIET = "quiet"
+    """Fetch no more."""
+    RESUME = "resume"
+    """Fetch again."""
+    STOP = "stop"
+    """Finish what runs and leave."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ProcessState:
+    """What one look at a living process shows."""
+
+    identity: str
+    info: dict[str, Any]
+    """What it tells about itself; empty when that cannot be read."""
+    beat_at: float | None
+    """Epoch seconds of its last beat, on Redis's clock."""
+
+
+class ProcessReader:
+    """Every look at processes, and the way to steer them.
+
+    Args:
+        gateway: to Redis.
+    """
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+        self._keys = gateway.keys
+
+    def living(self) -> list[ProcessState]:
+        """Return the processes whose presence has not expired, in the order of their identities."""
+        stamps: dict[bytes, bytes] = self._gateway.call("HGETALL", self._keys.beats)
+        beats = {identity.decode(errors="replace"): stamp for identity, stamp in stamps.items()}
+        found: list[ProcessState] = []
+        for identities in _chunks(sorted(beats)):
+            infos = self._gateway.call("MGET", *map(self._keys.process, identities))
+            found += [
+                ProcessState(identity=identity, info=_object(info), beat_at=_beat(beats[identity]))
+                for identity, info in zip(identities, infos, strict=True)
+                if info is not None
+            ]
+        return found
+
+    def work(self, identities: Sequence[str]) -> list[tuple[str, list[dict[str, Any]]]]:
+        """Read what processes are running, as of their last beats.
+
+        Args:
+            identities: of the processes.
+
+        Returns:
+            For each its identity and its running jobs (`thread`, `queue`, `run_at`, `payload`).
+        """
+        found: list[tuple[str, list[dict[str, Any]]]] = []
+        for chunk in _chunks(identities):
+            works = self._gateway.call("MGET", *map(self._keys.work, chunk))
+            found += [(identity, _objects(work)) for identity, work in zip(chunk, works, strict=True)]
+        return found
+
+    def signal(self, identity: str, signal: Signal) -> None:
+        """Leave a command for a process. It waits up to a day, also while the process is out of touch.
+
+        Args:
+            identity: of the process.
+            signal: the command.
+        """
+        args = (str(signal), SIGNALS_KEPT, SIGNALS_MOST)
+        self._gateway.run("signal", (self._keys.signals(identity),), args)
+
+
+def _chunks(identities: Sequence[str]) -> Iterator[Sequence[str]]:
+    for first in range(0, len(identities), AT_ONCE):
+        yield identities[first : first + AT_ONCE]
+
+
+def _beat(stamp: bytes) -> float | None:
+    try:
+        return float(stamp.split()[0])
+    except (ValueError, IndexError):
+        return None
+
+
+def _json(raw: bytes | None) -> Any:
+    try:
+        return msgspec.json.decode(raw or b"null")
+    except (msgspec.MsgspecError, RecursionError, UnicodeError):
+        return None
+
+
+def _object(raw: bytes | None) -> dict[str, Any]:
+    value = _json(raw)
+    return value if isinstance(value, dict) else {}
+
+
+def _objects(raw: bytes | None) -> list[dict[str, Any]]:
+    value = _json(raw)
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
