@@ -1,0 +1,1 @@
+"""The job queues side by side, and our own figures against their marks. README.md tells how."""
