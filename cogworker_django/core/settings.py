@@ -70,24 +70,30 @@ def fault(place: str, sentence: str) -> ConfigurationError:
 
 def unknown_keys(given: Iterable[object], known: Iterable[str], place: str) -> list[str]:
     """Return a problem for each key that is not known, with the nearest known one where there is one."""
-    names = list(known)
+    names = {name.casefold(): name for name in known}
     problems = []
     for key in given:
-        if key in names:
+        if key in names.values():
             continue
-        near = difflib.get_close_matches(str(key).upper(), names, n=1)
-        hint = f'; did you mean "{near[0]}"?' if near else "."
+        near = difflib.get_close_matches(str(key).casefold(), names, n=1)
+        hint = f'; did you mean "{names[near[0]]}"?' if near else "."
         problems.append(f'{place}["{key}"]: unknown key{hint}')
     return problems
 
 
-def declared(section: type[Any]) -> dict[str, Field[Any]]:
-    """Return the fields of a section by their key in the settings."""
-    return {item.name.upper(): item for item in fields(section) if "read" in item.metadata}
+def declared(section: type[Any], spelling: Callable[[str], str] = str.upper) -> dict[str, Field[Any]]:
+    """Return the fields of a section by their key."""
+    return {spelling(item.name): item for item in fields(section) if "read" in item.metadata}
 
 
 def read_fields(
-    section: type[Any], value: object, place: str, problems: Problems, more: Iterable[str] = ()
+    section: type[Any],
+    value: object,
+    place: str,
+    problems: Problems,
+    *,
+    more: Iterable[str] = (),
+    spelling: Callable[[str], str] = str.upper,
 ) -> dict[str, Any]:
     """Read the declared fields of a section out of a mapping.
 
@@ -97,6 +103,7 @@ def read_fields(
         place: where it stands, for the messages.
         problems: gets every fault.
         more: further known keys, which the caller reads itself.
+        spelling: makes the key of a field's name.
 
     Returns:
         The clean values by field name, of the given keys without a fault.
@@ -104,7 +111,7 @@ def read_fields(
     if not isinstance(value, Mapping):
         problems.add(place, f"must be a dict, not {described(value)}.")
         return {}
-    known = declared(section)
+    known = declared(section, spelling)
     problems.found.extend(unknown_keys(value, [*known, *more], place))
     clean = {}
     for key, item in known.items():
