@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
 
 from cogworker_django.core import codec
-from cogworker_django.core.errors import UnreadablePayload
+from cogworker_django.core.errors import RedisRefused, UnreadablePayload
 from cogworker_django.store import replies
 from cogworker_django.store.gateway import Gateway
 from cogworker_django.store.patterns import literal
@@ -66,7 +67,7 @@ class JobSetReader:
         """Return the first due times of `schedule` and `retry`, passed or not.
 
         Two plain commands in one round trip, since every process does this all the time. A damaged set counts
-        as empty here: `due` tells the damage.
+        as due long ago: `due` tells the damage.
         """
         looks = [("ZRANGE", key, 0, 0, "WITHSCORES") for key in (self._keys.schedule, self._keys.retry)]
         schedule, retry = map(_first_score, replies.each(self._gateway, looks))
@@ -172,7 +173,9 @@ def entries(reply: Sequence[Any]) -> list[Entry]:
 
 
 def _first_score(reply: Any) -> float | None:
-    found = entries(replies.or_else(reply, ()))
+    if isinstance(reply, RedisRefused):
+        return -math.inf
+    found = entries(reply)
     return found[0].score if found else None
 
 

@@ -27,8 +27,8 @@ class JobSets(JobSetReader):
 
     def __init__(self, gateway: Gateway, *, dead_max_jobs: int, dead_max_age: float) -> None:
         super().__init__(gateway)
-        self._dead_max_jobs = dead_max_jobs
-        self._dead_max_age = dead_max_age
+        self.dead_max_jobs = dead_max_jobs
+        self.dead_max_age = dead_max_age
 
     def promote(self, name: SetName, entries: Sequence[tuple[bytes, str, bytes]]) -> list[str]:
         """Move entries to their queues and wake workers for them (Reference 9.11).
@@ -57,7 +57,7 @@ class JobSets(JobSetReader):
             As `promote`.
         """
         keys = self._keys
-        args: list[Arg] = [keys.prefix, self._dead_max_jobs, self._dead_max_age, HOUR_KEPT]
+        args: list[Arg] = [keys.prefix, self.dead_max_jobs, self.dead_max_age, HOUR_KEPT]
         for entry in entries:
             args += entry
         names = (self._of[name], keys.dead, keys.failed, keys.nothing)
@@ -74,7 +74,7 @@ class JobSets(JobSetReader):
             As `promote`.
         """
         keys = (self._of[name], self._keys.dead, self._keys.nothing)
-        return _outcomes(self._gateway.run("kill", keys, (self._dead_max_jobs, self._dead_max_age, *members)))
+        return _outcomes(self._gateway.run("kill", keys, (self.dead_max_jobs, self.dead_max_age, *members)))
 
     def postpone(self, name: SetName, members: Sequence[bytes], seconds: float) -> int:
         """Make entries due some seconds from now on Redis's clock, if they are still there.
@@ -123,6 +123,11 @@ class JobSets(JobSetReader):
             args += (member, jid_of(member))
         return int(self._gateway.run("remove", (self._of[name],), args))
 
+    def trim_dead(self) -> int:
+        """Delete up to 1,000 dead jobs above the number or the age that are kept, and return how many."""
+        limits = (self.dead_max_jobs, self.dead_max_age)
+        return int(self._gateway.run("trim_dead", (self._keys.dead,), limits))
+
     def dead_trim_commands(self, now: float) -> list[Command]:
         """Build the commands that keep `dead` within its limits, for whoever has just filed a job there.
 
@@ -131,9 +136,9 @@ class JobSets(JobSetReader):
         Args:
             now: Redis's time, epoch seconds.
         """
-        dead, oldest = self._keys.dead, now - self._dead_max_age
+        dead, oldest = self._keys.dead, now - self.dead_max_age
         return [
-            ["ZREMRANGEBYRANK", dead, 0, -(self._dead_max_jobs + 1)],
+            ["ZREMRANGEBYRANK", dead, 0, -(self.dead_max_jobs + 1)],
             ["ZREMRANGEBYSCORE", dead, "-inf", f"({oldest:.6f}"],
         ]
 

@@ -37,6 +37,13 @@ class ProcessState:
     beat_at: float | None
     """Epoch seconds of its last beat, on Redis's clock."""
 
+    @property
+    def queues(self) -> list[str]:
+        """The names of the queues it reads."""
+        queues = self.info.get("queues")
+        pairs = queues if isinstance(queues, list) else []
+        return [pair[0] for pair in pairs if isinstance(pair, list) and pair and isinstance(pair[0], str)]
+
 
 class ProcessReader:
     """Every look at processes, and the way to steer them.

@@ -1,0 +1,135 @@
+"""Worker processes, and what they run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from cogworker_django.api.door import opened
+from cogworker_django.core import codec
+from cogworker_django.core.errors import UnreadablePayload
+from cogworker_django.core.payload import Payload
+from cogworker_django.store.process_reader import ProcessReader, ProcessState, Signal
+from cogworker_django.store.store import Store
+
+
+class Process(Mapping[str, Any]):
+    """A living worker process, as of its last beat.
+
+    A mapping of `identity`, `busy`, `quiet`, `beat_at` (epoch seconds on Redis's clock) and what the process
+    tells about itself: `hostname`, `pid`, `concurrency`, `queues`, `started_at`, `rss_kb`, `version`, `tag`,
+    `fetch`.
+    """
+
+    def __init__(self, state: ProcessState, reader: ProcessReader) -> None:
+        self.identity = state.identity
+        self._reader = reader
+        self._fields = {"busy": 0, "quiet": False, **state.info}
+        self._fields |= {"identity": state.identity, "beat_at": state.beat_at}
+
+    def __getitem__(self, name: str) -> Any:
+        return self._fields[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._fields)
+
+    def __len__(self) -> int:
+        return len(self._fields)
+
+    def quiet(self) -> None:
+        """Tell it to fetch no more. Commands wait in Redis until the process has read them."""
+        self._reader.signal(self.identity, Signal.QUIET)
+
+    def resume(self) -> None:
+        """Tell it to fetch again."""
+        self._reader.signal(self.identity, Signal.RESUME)
+
+    def stop(self) -> None:
+        """Tell it to finish what runs and to leave, as at a TERM."""
+        self._reader.signal(self.identity, Signal.STOP)
+
+    def __repr__(self) -> str:
+        return f"<Process {self.identity}>"
+
+
+class ProcessSet:
+    """All living worker processes.
+
+    Args:
+        store: where to look; by default the current runtime's.
+    """
+
+    def __init__(self, store: Store | None = None) -> None:
+        self._reader = opened(store).process_reader
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return len(self._reader.living())
+
+    def __iter__(self) -> Iterator[Process]:
+        for state in self._reader.living():
+            yield Process(state, self._reader)
+
+    def find(self, identity: str) -> Process | None:
+        """Return one process by its identity; None when it does not live."""
+        return next((process for process in self if process.identity == identity), None)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Work:
+    """One job that runs."""
+
+    process_id: str
+    """The identity of the process."""
+    thread_id: str
+    queue: str
+    run_at: float
+    """Epoch seconds when it started."""
+    job: Payload
+    """Its payload; empty when that cannot be read."""
+
+
+class WorkSet:
+    """What all living processes run, as of their last beats: iterate for `(identity, thread_id, work)`.
+
+    Args:
+        store: where to look; by default the current runtime's.
+    """
+
+    def __init__(self, store: Store | None = None) -> None:
+        self._reader = opened(store).process_reader
+
+    @property
+    def size(self) -> int:
+        """How many jobs run."""
+        return sum(1 for _ in self)
+
+    def __iter__(self) -> Iterator[tuple[str, str, Work]]:
+        identities = [state.identity for state in self._reader.living()]
+        for identity, running in self._reader.work(identities):
+            for fields in running:
+                work = _work(identity, fields)
+                yield identity, work.thread_id, work
+
+
+def _work(identity: str, fields: dict[str, Any]) -> Work:
+    run_at = fields.get("run_at")
+    return Work(
+        process_id=identity,
+        thread_id=str(fields.get("thread", "")),
+        queue=str(fields.get("queue", "")),
+        run_at=float(run_at) if isinstance(run_at, int | float) else 0.0,
+        job=_job(fields.get("payload")),
+    )
+
+
+def _job(payload: object) -> Payload:
+    """A process publishes the payload as an object, or as the text it was fetched as."""
+    if isinstance(payload, dict):
+        return payload
+    try:
+        return codec.decode(payload.encode()) if isinstance(payload, str) else {}
+    except UnreadablePayload:
+        return {}
