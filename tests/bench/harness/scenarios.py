@@ -129,7 +129,7 @@ def latency(variant: Variant, server: Server, size: Size, queues: tuple[str, ...
 
 
 def scheduled(variant: Variant, server: Server, size: Size) -> Row:
-    """Jobs that all come due at one moment for an idle worker: seconds until the first starts and the last."""
+    """Jobs that all come due at one moment for an idle worker: seconds to the first and the last start."""
     server.client.flushall()
     with Workers(variant, Setup(1, slots(variant), scheduler=True), server) as workers:
         workers.ready()
