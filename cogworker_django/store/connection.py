@@ -1,0 +1,68 @@
+"""Opens clients: no hidden repeats, time limits chosen, pools sized (style anchors, part 5)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import redis
+from redis.backoff import NoBackoff
+from redis.cluster import RedisCluster
+from redis.retry import Retry
+from redis.sentinel import Sentinel
+
+from cogworker_django.core.redis_target import RedisTarget
+
+TIMEOUT = 5.0
+"""Seconds that a command may take, and a connection to be made or to become free in the pool."""
+SPARE = 5
+"""Connections beyond one per thread: heartbeat, scheduler, recovery and two to spare (reference, section 1)."""
+
+
+def connect(target: RedisTarget, *, connections: int, timeout: float = TIMEOUT) -> redis.Redis:
+    """A client for a target; it connects when it is first used.
+
+    It repeats nothing by itself: a push or a move that is repeated in silence after a lost reply would double or
+    strand a job, so what to do after an error is decided by us.
+
+    Args:
+        target: where Redis is.
+        connections: how many at most; a caller waits `timeout` seconds for a free one.
+        timeout: seconds for each command; a blocking one must block for less.
+    """
+    options: dict[str, Any] = {
+        **target.options,
+        "socket_timeout": timeout,
+        "socket_connect_timeout": TIMEOUT,
+        "socket_keepalive": True,
+        "retry": Retry(NoBackoff(), 0),
+        "retry_on_error": [],
+    }
+    if target.cluster:
+        return _cluster(target, options)
+    if target.sentinels:
+        return _sentinel(target, options, connections)
+    options |= {"max_connections": connections, "timeout": TIMEOUT}
+    if target.url is not None:
+        pool = redis.BlockingConnectionPool.from_url(target.url, **options)
+    else:
+        address = {"host": target.host, "port": target.port, "db": target.db, "password": target.password}
+        pool = redis.BlockingConnectionPool(**options, **address)
+    return redis.Redis.from_pool(pool)
+
+
+def _cluster(target: RedisTarget, options: dict[str, Any]) -> redis.Redis:
+    cluster: Any = RedisCluster.from_url(target.url, cluster_error_retry_attempts=0, **options)
+    client: redis.Redis = cluster
+    return client
+
+
+def _sentinel(target: RedisTarget, options: dict[str, Any], connections: int) -> redis.Redis:
+    sentinel = Sentinel(list(target.sentinels), socket_timeout=TIMEOUT, **_without(options, "sentinel_kwargs"))
+    master: redis.Redis = sentinel.master_for(
+        target.service or "", db=target.db, password=target.password, max_connections=connections
+    )
+    return master
+
+
+def _without(options: dict[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in options.items() if key not in (name, "socket_timeout")}

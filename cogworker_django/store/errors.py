@@ -1,0 +1,58 @@
+"""Which Redis errors mean "not there at the moment", decided once for the whole product (reference, section 23)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import redis.exceptions
+
+from cogworker_django.core.errors import RedisRefused, RedisUnavailable
+
+# First words of error replies of a server that is starting, failing over or busy. redis-py has classes for some
+# of them only, and an error raised inside a script carries the word in its text.
+AWAY = frozenset({"READONLY", "LOADING", "MASTERDOWN", "TRYAGAIN", "BUSY", "UNBLOCKED", "CLUSTERDOWN", "NOREPLICAS"})
+CONNECTION_ERRORS = (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError, OSError)
+WRAPPED = re.compile(r"\b(READONLY|LOADING|MASTERDOWN|TRYAGAIN|CLUSTERDOWN)\b")
+
+
+def is_away(error: BaseException) -> bool:
+    """Whether an error means that Redis cannot be used now but may be later; OOM and WRONGTYPE do not."""
+    if isinstance(error, CONNECTION_ERRORS) and not isinstance(error, redis.exceptions.AuthenticationError):
+        return True
+    if isinstance(error, redis.exceptions.ReadOnlyError):
+        return True
+    if isinstance(error, redis.exceptions.ResponseError):
+        return reply_is_away(str(error))
+    return False
+
+
+def reply_is_away(text: str) -> bool:
+    """The same for the text of an error reply, for replies that a script collected (`pcall`)."""
+    words = text.lstrip("-").split(maxsplit=1)
+    if words and words[0] in AWAY:
+        return True
+    return "script" in text.lower() and WRAPPED.search(text) is not None
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Turns redis-py's errors into ours.
+
+    Raises:
+        RedisUnavailable: the server is away, and the same call may work later.
+        RedisRefused: the server answered with an error.
+    """
+    try:
+        yield
+    except (redis.exceptions.RedisError, OSError) as error:
+        raise translation(error) from error
+
+
+def translation(error: Exception) -> RedisUnavailable | RedisRefused:
+    """Our error for one of redis-py's."""
+    text = f"{type(error).__name__}: {error}" if not str(error).strip() else str(error)
+    if is_away(error):
+        return RedisUnavailable(f"Redis is not available: {text}")
+    return RedisRefused(f"Redis refused a command: {text}")

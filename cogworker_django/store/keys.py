@@ -1,0 +1,69 @@
+"""The only place where key names are made. The layout follows the reference, section 2, under one prefix."""
+
+from __future__ import annotations
+
+
+class Keys:
+    """Names of all keys under one prefix.
+
+    Args:
+        prefix: what stands in front of every key, for example `cogworker:`; with a hash tag (`{cogworker}:`) all
+            keys share one slot of a cluster.
+    """
+
+    def __init__(self, prefix: str) -> None:
+        self.prefix = prefix
+        self.queues = f"{prefix}queues"
+        self.paused_queues = f"{prefix}paused_queues"
+        self.schedule_bell = f"{prefix}schedule_bell"
+        self.schedule = f"{prefix}schedule"
+        self.retry = f"{prefix}retry"
+        self.dead = f"{prefix}dead"
+        self.beats = f"{prefix}beats"
+        self.orphaned = f"{prefix}orphaned"
+        self.repeat_orphans = f"{prefix}repeat_orphans"
+        self.processed = f"{prefix}stats:processed"
+        self.failed = f"{prefix}stats:failed"
+        # Never written: deleting it is a script's harmless first write, after which a full server (maxmemory)
+        # lets the same script go on writing.
+        self.nothing = f"{prefix}nothing"
+
+    def queue(self, name: str) -> str:
+        """The list of a queue: new jobs on the left, the next one to run at the right end."""
+        return f"{self.prefix}queue:{name}"
+
+    def bell(self, queue: str) -> str:
+        """The short list of wake-up tokens that an idle worker blocks on."""
+        return f"{self.prefix}bell:{queue}"
+
+    def careful(self, queue: str) -> str:
+        """How many recovered jobs of a queue have not been fetched again: they are fetched one per free thread."""
+        return f"{self.prefix}careful:{queue}"
+
+    def in_progress(self, identity: str) -> str:
+        """The hash of a process's unsettled jobs: delivery token to raw job."""
+        return f"{self.prefix}inprogress:{identity}"
+
+    def process(self, identity: str) -> str:
+        """What a living process tells about itself; expires when it stops beating."""
+        return f"{self.prefix}process:{identity}"
+
+    def work(self, identity: str) -> str:
+        """What a process is running, as of its last beat."""
+        return f"{self.prefix}work:{identity}"
+
+    def signals(self, identity: str) -> str:
+        """The list of commands (quiet, resume, stop) that a process has not read yet."""
+        return f"{self.prefix}signals:{identity}"
+
+    def orphanings(self, jid: str) -> str:
+        """How often a job was recovered from a dead process."""
+        return f"{self.prefix}orphanings:{jid}"
+
+    def attempts(self, jid: str) -> str:
+        """The list of a job's failed attempts."""
+        return f"{self.prefix}job_attempts:{jid}"
+
+    def throughput(self, hour: int) -> str:
+        """The counters of one hour, numbered from the epoch."""
+        return f"{self.prefix}throughput:{hour}"

@@ -1,0 +1,157 @@
+-- One trip of a worker process: settles what has finished and fetches what is wanted, both at once.
+-- KEYS[1] inprogress: the process's hash of unsettled jobs, delivery token to raw job
+-- KEYS[2] beats: the hash of processes, identity to last beat
+-- KEYS[3] paused: the set of paused queues; the member * pauses all
+-- KEYS[4] orphaned: exists while recovered jobs may have counters
+-- KEYS[5] schedule: the sorted set
+-- KEYS[6] retry: the sorted set
+-- KEYS[7] nothing: a key that never exists
+-- ARGV[1] trip: in msgpack: prefix, identity, progress (what is kept beside the stamp of the beat), keep (false in
+--   basic mode), done (tokens of plain successes), verdicts ({token, kind, essential commands, commands beside}),
+--   gathered ({kind, command} to run once, with $n for the number settled), wanted, waiting (free threads), first
+--   (number of the first new token), picks ({queue, number} in the order to look)
+-- RETURNS: server time, earliest due time or false, whether jobs may carry orphan counters, whether the queues are
+--   empty now, names of the paused queues among the picks, results of the verdicts (settled, gone or the error),
+--   errors of queues, then for each take its queue and its raw jobs
+-- BUILDS: prefix .. queue:, bell:, careful: .. queue
+local trip = cmsgpack.unpack(ARGV[1])
+local prefix, keep, wanted = trip.prefix, trip.keep, trip.wanted
+local counts = {processed = 0, failed = 0}
+local CHUNK = 1000
+
+local function settle_done(tokens)
+  if not keep then counts.processed = #tokens return end
+  for first = 1, #tokens, CHUNK do
+    local last = math.min(first + CHUNK - 1, #tokens)
+    counts.processed = counts.processed + redis.call('HDEL', KEYS[1], unpack(tokens, first, last))
+  end
+end
+
+-- The token is the fence: when it is gone the job is no longer this process's, and nothing is written about it.
+local function settle(token, kind, essential, beside)
+  if keep and #essential > 0 and redis.call('HEXISTS', KEYS[1], token) == 0 then return 'gone' end
+  for _, command in ipairs(essential) do
+    local reply = redis.pcall(unpack(command))
+    if type(reply) == 'table' and reply.err then return reply.err end
+  end
+  if keep and redis.call('HDEL', KEYS[1], token) == 0 then return 'gone' end
+  for _, command in ipairs(beside) do redis.pcall(unpack(command)) end
+  counts[kind] = counts[kind] + 1
+  return 'settled'
+end
+
+local function gather(kind, command)
+  if counts[kind] == 0 then return end
+  for i, word in ipairs(command) do
+    if word == '$n' then command[i] = counts[kind] end
+  end
+  redis.pcall(unpack(command))
+end
+
+-- On a server at maxmemory a script may write once it has freed something.
+redis.call('DEL', KEYS[7])
+settle_done(trip.done)
+local results = {}
+for i, verdict in ipairs(trip.verdicts) do results[i] = settle(unpack(verdict)) end
+for _, gathered in ipairs(trip.gathered) do gather(gathered[1], gathered[2]) end
+
+local time = redis.call('TIME')
+local now = string.format('%d.%06d', time[1], time[2])
+local orphaned = redis.call('EXISTS', KEYS[4])
+local paused, errors, takes, taken = {}, {}, {}, 0
+
+-- Destination and source swap places here, as the pop is what frees memory; a refused write puts the jobs back.
+local function hold(queue, jobs)
+  if not keep then return true end
+  local fields = {}
+  for i, job in ipairs(jobs) do
+    fields[2 * i - 1] = string.format('%d:%s', trip.first + taken + i - 1, queue)
+    fields[2 * i] = job
+  end
+  local reply = redis.pcall('HSET', KEYS[1], unpack(fields))
+  if type(reply) ~= 'table' or not reply.err then return true end
+  for i = #jobs, 1, -1 do redis.call('RPUSH', prefix .. 'queue:' .. queue, jobs[i]) end
+  errors[#errors + 1] = reply.err
+  return false
+end
+
+local function pop(key, number)
+  if keep then return redis.pcall('RPOP', key, number) end
+  local jobs = {}  -- basic mode serves servers whose RPOP takes no count
+  while #jobs < number do
+    local job = redis.pcall('RPOP', key)
+    if type(job) == 'table' then return job end
+    if not job then break end
+    jobs[#jobs + 1] = job
+  end
+  return #jobs > 0 and jobs
+end
+
+local function take(queue, number)
+  number = math.min(number, wanted - taken)
+  if number < 1 or paused[queue] then return end
+  local jobs = pop(prefix .. 'queue:' .. queue, number)
+  if not jobs then return end
+  if jobs.err then errors[#errors + 1] = queue .. ': ' .. jobs.err return end
+  if not hold(queue, jobs) then wanted = taken return end
+  takes[#takes + 1], takes[#takes + 2] = queue, jobs
+  taken = taken + #jobs
+  if orphaned == 1 then
+    local left = redis.pcall('DECRBY', prefix .. 'careful:' .. queue, #jobs)
+    if type(left) ~= 'number' or left < 1 then redis.call('DEL', prefix .. 'careful:' .. queue) end
+  end
+end
+
+local function be_careful(picks)
+  for _, pick in ipairs(picks) do
+    local left = redis.pcall('GET', prefix .. 'careful:' .. pick[1])
+    if type(left) == 'string' and (tonumber(left) or 0) > 0 then
+      wanted = math.min(wanted, math.max(1, trip.waiting))
+      return
+    end
+  end
+end
+
+local function read_paused(picks)
+  local members, names = redis.pcall('SMEMBERS', KEYS[3]), {}
+  for _, name in ipairs(members) do paused[name] = true end
+  for _, pick in ipairs(picks) do
+    if paused['*'] then paused[pick[1]] = true end
+    if paused[pick[1]] then names[#names + 1] = pick[1] end
+  end
+  return names
+end
+
+-- What is pushed after this finds no bell and leaves a new token, so whoever waits then is woken.
+local function silence(picks)
+  local bells = {}
+  for _, pick in ipairs(picks) do
+    if not paused[pick[1]] then bells[#bells + 1] = prefix .. 'bell:' .. pick[1] end
+  end
+  if #bells > 0 then redis.call('DEL', unpack(bells)) end
+end
+
+local function earliest()
+  local due = math.huge
+  for _, key in ipairs({KEYS[5], KEYS[6]}) do
+    local entry = redis.pcall('ZRANGE', key, 0, 0, 'WITHSCORES')
+    if entry[2] then due = math.min(due, tonumber(entry[2])) end
+  end
+  return due < math.huge and string.format('%.6f', due)
+end
+
+local names, dry = {}, 0
+if wanted > 0 then
+  local asked = wanted
+  names = read_paused(trip.picks)
+  if orphaned == 1 then be_careful(trip.picks) end
+  local limit = wanted
+  for _, pick in ipairs(trip.picks) do take(pick[1], pick[2]) end
+  for _, pick in ipairs(trip.picks) do take(pick[1], asked) end
+  if taken < limit then
+    silence(trip.picks)
+    dry = 1
+  end
+end
+if keep then redis.pcall('HSET', KEYS[2], trip.identity, now .. ' ' .. trip.progress) end
+return {now, earliest(), orphaned, dry, names, results, errors, unpack(takes)}

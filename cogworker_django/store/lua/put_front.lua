@@ -1,0 +1,14 @@
+-- Puts raw jobs at the front of a queue, for basic mode, where no hash holds what was fetched.
+-- KEYS[1] queue: the list
+-- KEYS[2] bell: the queue's bell
+-- KEYS[3] queues: the set of all queue names
+-- ARGV[1] name: the queue's name
+-- ARGV[2...] jobs: raw jobs, the one to run next last; at most 1,000
+-- RETURNS: how many
+-- BUILDS: nothing
+--- include lib/ring
+local number = #ARGV - 1
+redis.call('RPUSH', KEYS[1], unpack(ARGV, 2))
+redis.pcall('SADD', KEYS[3], ARGV[1])
+ring(KEYS[2], number)
+return number

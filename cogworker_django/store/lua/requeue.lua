@@ -1,0 +1,33 @@
+-- Puts unsettled jobs of a process back at the front of their queues: what it fetched and has not started, or has
+-- not finished when it must stop. The last token goes first, so that the first is the next to run again.
+-- KEYS[1] inprogress: the process's hash
+-- KEYS[2] queues: the set of all queue names
+-- KEYS[3] nothing: a key that never exists
+-- ARGV[1] prefix: of all keys
+-- ARGV[2...] tokens: at most 1,000, in descending order
+-- RETURNS: how many were moved, then for each token that could not be moved the token and the error
+-- BUILDS: prefix .. queue:, bell: .. the queue named in the token
+--- include lib/ring
+local prefix, moved, rings, report = ARGV[1], 0, {}, {0}
+redis.call('DEL', KEYS[3])
+for i = 2, #ARGV do
+  local token = ARGV[i]
+  local queue = string.match(token, '^%d+:(.*)$')
+  local job = redis.call('HGET', KEYS[1], token)
+  if job then
+    local reply = redis.pcall('RPUSH', prefix .. 'queue:' .. queue, job)
+    if type(reply) == 'table' and reply.err then
+      report[#report + 1], report[#report + 2] = token, reply.err
+    else
+      redis.call('HDEL', KEYS[1], token)
+      rings[queue] = (rings[queue] or 0) + 1
+      moved = moved + 1
+    end
+  end
+end
+for queue, number in pairs(rings) do
+  redis.pcall('SADD', KEYS[2], queue)
+  ring(prefix .. 'bell:' .. queue, number)
+end
+report[1] = moved
+return report

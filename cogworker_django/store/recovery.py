@@ -1,0 +1,114 @@
+"""Taking back the jobs of dead processes (reference, section 10)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from cogworker_django.store.gateway import Gateway
+
+COUNTER_TTL = 7 * 86_400
+"""Seconds that a job's orphan counter lasts after the latest death."""
+CAREFUL_TTL = 86_400
+"""Seconds after which recovered jobs are fetched like others, should nobody have fetched them."""
+BATCH = 1000
+"""Jobs moved by one call: it stays far below 100 ms."""
+INFINITY = 2**62
+
+
+@dataclass(kw_only=True)
+class Recovered:
+    """What was done with one process's jobs."""
+
+    moved: int = 0
+    failed: int = 0
+    """Jobs whose queue could not be written; they stay and are tried again at the next pass."""
+    parked: int = 0
+    """Jobs that were orphaned too often and now wait to be buried."""
+    queues: set[str] = field(default_factory=set)
+
+
+class Recovery:
+    """Moves the unsettled jobs of dead processes.
+
+    Args:
+        gateway: to Redis.
+        threshold: seconds without a beat after which a process is dead.
+        most: recoveries of one job before it is buried.
+    """
+
+    def __init__(self, gateway: Gateway, *, threshold: float, most: int) -> None:
+        self._gateway = gateway
+        self._threshold = threshold
+        self._most = most
+
+    def registered(self) -> set[str]:
+        """The processes that have beaten or fetched and have not left."""
+        return {identity.decode() for identity in self._gateway.call("HKEYS", self._gateway.keys.beats)}
+
+    def scan(self) -> set[str]:
+        """The processes that have unsettled jobs, registered or not; reads the whole key space in steps."""
+        prefix = self._gateway.keys.in_progress("")
+        found: set[str] = set()
+        cursor = 0
+        while True:
+            cursor, keys = self._gateway.call("SCAN", cursor, "MATCH", f"{_literal(prefix)}*", "COUNT", 1000)
+            found |= {key.decode().removeprefix(prefix) for key in keys}
+            if int(cursor) == 0:
+                return found
+
+    def recover(self, identity: str) -> Recovered | None:
+        """Takes back what a process left, if it is dead.
+
+        Returns:
+            What was moved; None when the process lives.
+        """
+        total, below = Recovered(), INFINITY
+        while True:
+            reply = self._gateway.run("recover", self._keys(identity), self._args(identity, below))
+            if reply[0] < 0:
+                return None
+            moved, left, failed, parked, below = reply[:5]
+            total.moved += moved
+            total.failed += failed
+            total.parked += parked
+            total.queues |= {queue.decode() for queue in reply[5:]}
+            if not left:
+                return total
+
+    def parked(self) -> Iterator[bytes]:
+        """The jobs that wait to be buried, the next one each time; ends when there is none or one stays."""
+        previous = None
+        while (raw := self._gateway.call("LINDEX", self._gateway.keys.repeat_orphans, 0)) not in (None, previous):
+            previous = raw
+            yield raw
+
+    def bury(self, raw: bytes, jid: str, entry: bytes, score: float) -> bool:
+        """Files a waiting job in dead.
+
+        Args:
+            raw: the job as it waits.
+            jid: its id, whose counter goes.
+            entry: what is filed.
+            score: time of death, epoch seconds on Redis's clock.
+
+        Returns:
+            Whether this call filed it.
+        """
+        keys = self._gateway.keys
+        names = (keys.repeat_orphans, keys.dead, keys.orphanings(jid), keys.nothing)
+        return bool(self._gateway.run("bury_orphan", names, (raw, f"{score:.6f}", entry)))
+
+    def _keys(self, identity: str) -> tuple[str, ...]:
+        keys = self._gateway.keys
+        own = (keys.in_progress(identity), keys.beats, keys.process(identity))
+        return (*own, keys.orphaned, keys.repeat_orphans, keys.queues, keys.nothing)
+
+    def _args(self, identity: str, below: int) -> tuple[str | int | float, ...]:
+        limits = (self._threshold, self._most, COUNTER_TTL, CAREFUL_TTL, BATCH, below)
+        return (self._gateway.keys.prefix, identity, *limits)
+
+
+def _literal(text: str) -> str:
+    """A prefix as a pattern that matches only itself."""
+    return "".join(f"\\{letter}" if letter in "*?[]\\" else letter for letter in text)

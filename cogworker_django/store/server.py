@@ -1,0 +1,53 @@
+"""What the Redis server tells about itself."""
+
+from __future__ import annotations
+
+import re
+
+from cogworker_django.core.errors import RedisRefused
+from cogworker_django.store.gateway import Gateway
+
+RELIABLE_SINCE = (6, 2)
+"""The first version whose RPOP takes a count, which reliable fetch needs."""
+VERSION = re.compile(r"(\d+)\.(\d+)")
+
+
+class Server:
+    """Asks the server about itself, and does without where it may not be asked.
+
+    Args:
+        gateway: to Redis.
+    """
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+
+    def supports_reliable(self) -> bool:
+        """Whether reliable fetch works there; a server that does not tell its version is taken for a current one.
+
+        Raises:
+            RedisUnavailable: nothing is decided while Redis is away (reference, R45).
+        """
+        try:
+            info = self._gateway.call("INFO", "server")
+        except RedisRefused:
+            return True
+        found = VERSION.match(str(info.get("redis_version", "")))
+        return found is None or (int(found[1]), int(found[2])) >= RELIABLE_SINCE
+
+    def run_id(self) -> str | None:
+        """The server's own name for its present life; None when it may not be asked."""
+        try:
+            info = self._gateway.call("INFO", "server")
+        except RedisRefused:
+            return None
+        return str(info.get("run_id"))
+
+    def eviction_policy(self) -> str | None:
+        """What the server throws away when its memory is full; None when it may not be asked (case B069)."""
+        try:
+            info = self._gateway.call("INFO", "memory")
+        except RedisRefused:
+            return None
+        policy = info.get("maxmemory_policy")
+        return str(policy) if policy else None

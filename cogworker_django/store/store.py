@@ -1,0 +1,71 @@
+"""Everything of the product in one Redis, opened once per process."""
+
+from __future__ import annotations
+
+from cogworker_django.core.config import Config
+from cogworker_django.store.attempts import Attempts
+from cogworker_django.store.bells import Bells
+from cogworker_django.store.clock import RedisClock
+from cogworker_django.store.connection import SPARE, TIMEOUT, connect
+from cogworker_django.store.gateway import Gateway
+from cogworker_django.store.graduation import Graduation
+from cogworker_django.store.jobsets import JobSets
+from cogworker_django.store.keys import Keys
+from cogworker_django.store.process_reader import ProcessReader
+from cogworker_django.store.processes import Processes
+from cogworker_django.store.queue_reader import QueueReader
+from cogworker_django.store.queues import Queues
+from cogworker_django.store.recovery import Recovery
+from cogworker_django.store.server import Server
+from cogworker_django.store.settlements import Settlements
+from cogworker_django.store.statistics import Counted, Statistics, hour_of
+from cogworker_django.store.trips import Gathered, Trips
+
+
+class Store:
+    """The subjects of the store over one pool of connections. Nothing connects before it is used.
+
+    Args:
+        config: where Redis is, the prefix, and the limits that scripts take.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self.client = connect(config.redis, connections=config.concurrency + SPARE)
+        self.keys = Keys(config.prefix)
+        self.clock = RedisClock()
+        self.gateway = Gateway(self.client, self.keys)
+        self.server = Server(self.gateway)
+        self.queues = Queues(self.gateway)
+        self.queue_reader = QueueReader(self.gateway)
+        self.jobsets = JobSets(
+            self.gateway, dead_max_jobs=config.dead_max_jobs, dead_max_age=config.dead_max_age
+        )
+        self.graduation = Graduation(self.jobsets)
+        self.attempts = Attempts(self.gateway)
+        self.statistics = Statistics(self.gateway)
+        self.settlements = Settlements(self.keys, self.attempts, self.jobsets, self.clock)
+        self.processes = Processes(self.gateway, presence_ttl=config.presence_ttl)
+        self.process_reader = ProcessReader(self.gateway)
+        self.recovery = Recovery(self.gateway, threshold=config.orphan_threshold, most=config.max_orphanings)
+        self._hour: tuple[int, Gathered] = (-1, [])
+
+    def trips(self, identity: str, *, reliable: bool) -> Trips:
+        """The trips of one process, over one connection of their own."""
+        gateway = Gateway(connect(self._config.redis, connections=1), self.keys)
+        return Trips(gateway, identity, reliable=reliable, gathered=self._gathered)
+
+    def bells(self, block: float) -> Bells:
+        """The bells, over one connection of their own whose replies may take `block` seconds longer."""
+        client = connect(self._config.redis, connections=1, timeout=TIMEOUT + block)
+        return Bells(Gateway(client, self.keys), self.gateway)
+
+    def _gathered(self, now: float) -> Gathered:
+        """The counters of the current hour; built once an hour."""
+        hour = hour_of(now)
+        if self._hour[0] != hour:
+            commands = [
+                (str(kind), command) for kind in Counted for command in self.statistics.counted(kind, hour, "$n")
+            ]
+            self._hour = (hour, commands)
+        return self._hour[1]

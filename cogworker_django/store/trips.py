@@ -1,0 +1,194 @@
+"""The exchange's round trip: settle what has finished, fetch what is wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence, Set
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import msgspec
+
+from cogworker_django.store.gateway import Gateway
+from cogworker_django.store.settlement import Command, Settlement
+
+Gathered = list[tuple[str, Command]]
+# Tokens in one requeue call.
+REQUEUE_BATCH = 1000
+
+
+class Fetched(Protocol):
+    """What giving a job back needs to know of it."""
+
+    token: str
+    queue: str
+    raw: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trip:
+    """What a process sends on one trip."""
+
+    progress: str
+    """`<started token> <concurrency>`: what recovery needs to know should the process die."""
+    done: Sequence[str]
+    """Tokens of successes that need no further write."""
+    verdicts: Sequence[Settlement]
+    wanted: int
+    """How many jobs to fetch at most."""
+    waiting: int
+    """How many threads are free now: the most to fetch while recovered jobs are about."""
+    first: int
+    """The number of the first new token; the caller has advanced its counter by `wanted` before the call, so that
+    a lost reply cannot make it use one twice."""
+    picks: Sequence[tuple[str, int]]
+    """Queues in the order to look, and how many to take from each before what is missing is filled up."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Landing:
+    """What came back from a trip."""
+
+    now: float
+    """Redis's time, epoch seconds."""
+    due: float | None
+    """When the earliest entry of schedule and retry is due, epoch seconds."""
+    orphaned: bool
+    """Whether the jobs may have orphan counters, to be deleted when they finish."""
+    dry: bool
+    """Whether all the queues that may be fetched from are empty now; their bells are silent until a push."""
+    paused: frozenset[str]
+    results: Sequence[str]
+    """For each verdict `settled`, `gone` or the error."""
+    errors: Sequence[str]
+    """Queues that could not be read."""
+    jobs: Sequence[tuple[str, Sequence[bytes]]]
+    """Queue and raw jobs, in the order of their tokens."""
+
+
+class Trips:
+    """Makes the trips of one process.
+
+    Args:
+        gateway: with a connection of its own.
+        identity: of the process.
+        reliable: False in basic mode, where no in-progress hash is kept.
+        gathered: gives the counter commands for an hour's number.
+    """
+
+    def __init__(
+        self, gateway: Gateway, identity: str, *, reliable: bool, gathered: Callable[[float], Gathered]
+    ) -> None:
+        self._gateway = gateway
+        self._identity = identity
+        self._gathered = gathered
+        self._encoder = msgspec.msgpack.Encoder()
+        self.reliable = reliable
+        keys = gateway.keys
+        self._hash = keys.in_progress(identity)
+        self._keys = [self._hash, keys.beats, keys.paused_queues, keys.orphaned, keys.schedule, keys.retry]
+        self._keys.append(keys.nothing)
+
+    def exchange(self, trip: Trip, now: float) -> Landing:
+        """One round trip.
+
+        Args:
+            trip: what to settle and to fetch.
+            now: Redis's time as known, for the counters of the hour.
+
+        Raises:
+            RedisUnavailable: Redis is away; whether the trip arrived is unknown.
+            RedisRefused: it refused all of it.
+        """
+        packed = self._encoder.encode(
+            {
+                "prefix": self._gateway.keys.prefix,
+                "identity": self._identity,
+                "progress": trip.progress,
+                "keep": self.reliable,
+                "done": trip.done,
+                "verdicts": [settlement.packed() for settlement in trip.verdicts],
+                "gathered": self._gathered(now) if trip.done or trip.verdicts else (),
+                "wanted": trip.wanted,
+                "waiting": trip.waiting,
+                "first": trip.first,
+                "picks": trip.picks,
+            }
+        )
+        return _landing(self._gateway.run("exchange", self._keys, (packed,)))
+
+    def held(self) -> set[str]:
+        """The tokens in the process's hash."""
+        return {token.decode() for token in self._gateway.call("HKEYS", self._hash)}
+
+    def raw(self, tokens: Sequence[str]) -> list[bytes | None]:
+        """The raw jobs of tokens; None for one that is gone."""
+        if not tokens:
+            return []
+        replies: list[bytes | None] = self._gateway.call("HMGET", self._hash, *tokens)
+        return replies
+
+    def give_back(self, deliveries: Sequence[Fetched]) -> set[str]:
+        """Puts jobs that were fetched and not started back at the front of their queues, the first one foremost.
+
+        Returns:
+            The tokens that are no longer this process's: put back, or taken by others before.
+        """
+        if not self.reliable:
+            self._put_front(deliveries)
+            return {delivery.token for delivery in deliveries}
+        tokens = [delivery.token for delivery in deliveries]
+        _, refused = self._requeue(tokens)
+        return set(tokens) - refused.keys()
+
+    def requeue_all(self, deliveries: Sequence[Fetched], keep: Set[str]) -> int:
+        """Puts everything that this process holds back at the front of the queues, at its end.
+
+        Args:
+            deliveries: what the process knows of; in reliable mode the hash decides instead.
+            keep: tokens of jobs that have run; they stay where they are.
+
+        Returns:
+            How many were moved.
+        """
+        if not self.reliable:
+            self._put_front(deliveries)
+            return len(deliveries)
+        return self._requeue(list(self.held() - keep))[0]
+
+    def _requeue(self, tokens: Sequence[str]) -> tuple[int, dict[str, str]]:
+        keys = self._gateway.keys
+        ordered = sorted(tokens, key=number_of, reverse=True)
+        moved, refused = 0, {}
+        for first in range(0, len(ordered), REQUEUE_BATCH):
+            args = (keys.prefix, *ordered[first : first + REQUEUE_BATCH])
+            reply = self._gateway.run("requeue", (self._hash, keys.queues, keys.nothing), args)
+            moved += reply[0]
+            refused |= {
+                token.decode(): error.decode() for token, error in zip(reply[1::2], reply[2::2], strict=True)
+            }
+        return moved, refused
+
+    def _put_front(self, deliveries: Sequence[Fetched]) -> None:
+        keys = self._gateway.keys
+        for delivery in sorted(deliveries, key=lambda each: number_of(each.token), reverse=True):
+            names = (keys.queue(delivery.queue), keys.bell(delivery.queue), keys.queues)
+            self._gateway.run("put_front", names, (delivery.queue, delivery.raw))
+
+
+def number_of(token: str) -> int:
+    """The number at the head of a delivery token: the order in which jobs were fetched."""
+    return int(token.split(":", 1)[0])
+
+
+def _landing(reply: list[Any]) -> Landing:
+    takes = reply[7:]
+    return Landing(
+        now=float(reply[0]),
+        due=float(reply[1]) if reply[1] else None,
+        orphaned=reply[2] == 1,
+        dry=reply[3] == 1,
+        paused=frozenset(name.decode() for name in reply[4]),
+        results=[result.decode(errors="replace") for result in reply[5]],
+        errors=[error.decode(errors="replace") for error in reply[6]],
+        jobs=[(queue.decode(), raws) for queue, raws in zip(takes[::2], takes[1::2], strict=True)],
+    )

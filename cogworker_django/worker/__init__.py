@@ -1,0 +1,9 @@
+"""A worker process: it fetches, runs and settles jobs, and keeps the installation going.
+
+A job's way: `exchange` (fetches and settles for all threads in one trip), `processor` (one thread), `runner` (one
+run, to an outcome), `judge` (what becomes of a failure, as a settlement). Beside it: `keeper` (nothing lies about),
+`listener` (the idle wait), `scheduler` (due entries to their queues), `recovery` (dead processes' jobs back),
+`heartbeat` (presence, commands), `deaths` (death hooks). `launcher` boots, watches the signals and stops it all.
+
+May import: `core`, `store`, `features`, `client`, `runtime`, `definition`. Knows neither `api` nor Django.
+"""

@@ -1,0 +1,20 @@
+"""A fetched job on its way through this process."""
+
+from __future__ import annotations
+
+
+class Delivery:
+    """One job as fetched: its raw bytes are its identity and are never rebuilt."""
+
+    __slots__ = ("fetched", "orphaned", "queue", "raw", "token")
+
+    def __init__(self, token: str, queue: str, raw: bytes, fetched: float, orphaned: bool) -> None:
+        self.token = token
+        """Names the job in the in-progress hash."""
+        self.queue = queue
+        """The queue it was taken from, which an unreadable job cannot tell."""
+        self.raw = raw
+        self.fetched = fetched
+        """When, on the monotonic clock."""
+        self.orphaned = orphaned
+        """Whether it may have an orphan counter, to be deleted when it finishes."""

@@ -1,0 +1,147 @@
+"""Presence: a process says every few seconds that it lives and what it runs (reference, section 21)."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from cogworker_django.core import codec
+from cogworker_django.core.errors import CogworkerError
+from cogworker_django.store.clock import RedisClock
+from cogworker_django.store.processes import Processes
+from cogworker_django.worker.exchange import Exchange
+from cogworker_django.worker.outage import Collapser
+from cogworker_django.worker.work import Work
+
+FIRST_BEAT_PAUSE = 1.0
+"""Seconds between two tries of the first beat."""
+LONG_JOB = 1.0
+"""Seconds after which a running job is worth publishing between two beats."""
+
+
+class Heartbeat:
+    """Beats, publishes what runs, and hands on what the process is told to do.
+
+    Args:
+        processes: writes presence.
+        clock: told Redis's time by each beat.
+        exchange: knows how far this process has come.
+        work: knows what runs.
+        identity: of this process.
+        info: what never changes about it: queues, concurrency, version, tag.
+        interval: seconds between beats.
+        outages: where errors are reported.
+        on_command: given each remote command.
+    """
+
+    def __init__(
+        self,
+        processes: Processes,
+        clock: RedisClock,
+        exchange: Exchange,
+        work: Work,
+        identity: str,
+        info: dict[str, Any],
+        *,
+        interval: float,
+        outages: Collapser,
+        on_command: Callable[[str], None],
+    ) -> None:
+        self.last = time.monotonic()
+        """When the last beat was heard, on the monotonic clock."""
+        self.quiet = False
+        """What is published about fetching."""
+        self._processes = processes
+        self._clock = clock
+        self._exchange = exchange
+        self._work = work
+        self._identity = identity
+        self._info = {"hostname": socket.gethostname(), "pid": os.getpid(), "started_at": time.time(), **info}
+        self._interval = interval
+        self._outages = outages
+        self._on_command = on_command
+        self._published: bytes | None = None
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._loop, name="cogworker-heartbeat", daemon=True)
+
+    def first(self, wait: Callable[[float], bool]) -> bool:
+        """Beats for the first time, before any job is fetched; tries until Redis is there.
+
+        Args:
+            wait: waits so many seconds; True when the process shall stop instead.
+
+        Returns:
+            False when it was told to stop before.
+        """
+        while not self.beat():
+            if wait(FIRST_BEAT_PAUSE):
+                return False
+        return True
+
+    def start(self) -> None:
+        """Starts the thread."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends the thread; presence is taken off by the launcher."""
+        self._stopping.set()
+        self._thread.join(timeout=1.0)
+
+    def beat(self) -> bool:
+        """Beats once; whether it was heard. Errors are reported, never raised."""
+        info = self._info | {"busy": self._work.busy, "quiet": self.quiet, "rss_kb": resident_kb()}
+        try:
+            reply = self._processes.beat(
+                self._identity,
+                progress=self._exchange.progress,
+                info=codec.encode(info),
+                read_commands=not self._exchange.listening,
+            )
+            self._clock.tell(reply.now)
+            self._publish()
+        except CogworkerError as error:
+            self._outages.failed("heartbeat", error)
+            return False
+        self.last = time.monotonic()
+        self._outages.succeeded("heartbeat")
+        for command in reply.commands:
+            self._on_command(command)
+        return True
+
+    def _loop(self) -> None:
+        due = time.monotonic() + self._interval
+        while not self._stopping.wait(max(0.0, min(LONG_JOB, due - time.monotonic()))):
+            if time.monotonic() >= due:
+                self.beat()
+                due = time.monotonic() + self._interval
+            elif self._work.oldest() > LONG_JOB:
+                self._publish_between()
+
+    def _publish_between(self) -> None:
+        try:
+            self._publish(only_changed=True)
+        except CogworkerError as error:
+            self._outages.failed("heartbeat", error)
+
+    def _publish(self, *, only_changed: bool = False) -> None:
+        """Writes what runs; nothing is written while nothing runs, nor between beats while nothing has changed."""
+        work = self._work.published()
+        if work == self._published and (work is None or only_changed):
+            return
+        self._processes.publish_work(self._identity, work)
+        self._published = work
+
+
+def resident_kb() -> int | None:
+    """The memory that this process occupies, in KiB; None where the system does not tell."""
+    try:
+        lines = Path("/proc/self/status").read_text(encoding="ascii", errors="replace").splitlines()
+    except OSError:
+        return None
+    sizes = [line.split()[1] for line in lines if line.startswith("VmRSS:")]
+    return int(sizes[0]) if sizes else None

@@ -1,0 +1,94 @@
+"""What this process has fetched and not settled, and which of it has finished: its memory of what has run."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+
+from cogworker_django.core.text import one_line
+from cogworker_django.store.settlement import Settlement
+from cogworker_django.worker.delivery import Delivery
+
+logger = logging.getLogger("cogworker")
+
+DONE_PER_TRIP = 1000
+VERDICTS_PER_TRIP = 100
+"""Bounds of what one trip settles: the script unpacks it, and nothing else runs on the server meanwhile."""
+
+
+class Hold:
+    """Jobs in hand by token, and the verdicts that wait for a trip, in order.
+
+    Processors add verdicts without a lock; everything else happens with the exchange's lock held.
+    """
+
+    def __init__(self) -> None:
+        self.jobs: dict[str, Delivery] = {}
+        """Every job fetched and not settled: buffered, running, or waiting to be settled."""
+        self.done: deque[str] = deque()
+        """Tokens of successes with nothing to write."""
+        self.verdicts: deque[Settlement] = deque()
+        self.refused: list[Settlement] = []
+        """Verdicts that Redis refused to write; they wait for the next attempt."""
+
+    @property
+    def finished(self) -> int:
+        """How many verdicts are ready for a trip."""
+        return len(self.done) + len(self.verdicts)
+
+    def waiting(self) -> set[str]:
+        """Tokens of jobs that have run and are not settled: they must never run again."""
+        return {*self.done, *(settlement.token for settlement in (*self.verdicts, *self.refused))}
+
+    def add(self, deliveries: Iterable[Delivery]) -> None:
+        """Takes in what was fetched."""
+        self.jobs.update((delivery.token, delivery) for delivery in deliveries)
+
+    def drop(self, tokens: Iterable[str]) -> None:
+        """Forgets jobs that are no longer this process's."""
+        for token in tokens:
+            self.jobs.pop(token, None)
+
+    def take(self) -> tuple[list[str], list[Settlement]]:
+        """The verdicts for one trip, in order, taken out."""
+        done = [self.done.popleft() for _ in range(min(len(self.done), DONE_PER_TRIP))]
+        verdicts = [self.verdicts.popleft() for _ in range(min(len(self.verdicts), VERDICTS_PER_TRIP))]
+        return done, verdicts
+
+    def restore(self, done: Sequence[str], verdicts: Sequence[Settlement]) -> None:
+        """Puts the verdicts of a failed trip back where they were: whether it arrived is unknown, and a repeat of
+        what arrived finds its token gone."""
+        self.done.extendleft(reversed(done))
+        self.verdicts.extendleft(reversed(verdicts))
+
+    def settled(
+        self, done: Sequence[str], verdicts: Sequence[Settlement], results: Sequence[str]
+    ) -> list[Callable[[], None]]:
+        """Forgets what a trip has settled.
+
+        Returns:
+            What is to be done now for the settled ones: death hooks.
+        """
+        self.drop(done)
+        chores = []
+        for settlement, result in zip(verdicts, results, strict=True):
+            if result not in ("settled", "gone"):
+                self._refused(settlement, result)
+                continue
+            self.jobs.pop(settlement.token, None)
+            if result == "gone":
+                logger.warning("jid=%s is no longer this process's: its end changes nothing", settlement.jid)
+            elif settlement.settled:
+                chores.append(settlement.settled)
+        return chores
+
+    def retry_refused(self) -> None:
+        """Gives the refused verdicts another trip."""
+        self.verdicts.extend(self.refused)
+        self.refused.clear()
+
+    def _refused(self, settlement: Settlement, error: str) -> None:
+        self.refused.append(settlement)
+        reason = one_line(error, 200)
+        logger.error("the end of jid=%s could not be written and will be tried again: %s", settlement.jid, reason)

@@ -1,0 +1,166 @@
+"""What becomes of a job that has run: the outcome, the pure decision, and the settlement that writes it."""
+
+from __future__ import annotations
+
+import logging
+import random
+import time
+from functools import partial
+
+from cogworker_django.core import codec
+from cogworker_django.core.errors import UnreadablePayload
+from cogworker_django.core.hooks import call_with_fitting
+from cogworker_django.core.outcome import Fate, Verdict
+from cogworker_django.core.payload import (
+    INTERRUPT_DELAY,
+    MAX_INTERRUPTS,
+    Payload,
+    failed,
+    failures,
+    interrupted,
+    read,
+    unreadable,
+)
+from cogworker_django.core.registry import Registry
+from cogworker_django.core.retry import JITTER, NO_HOOK, decide, exhausted
+from cogworker_django.core.text import backtrace, error_class, error_message, one_line
+from cogworker_django.definition import Job
+from cogworker_django.store.attempts import Attempt
+from cogworker_django.store.settlement import Settlement
+from cogworker_django.store.settlements import Settlements
+from cogworker_django.worker.deaths import DeathHooks
+from cogworker_django.worker.delivery import Delivery
+
+logger = logging.getLogger("cogworker")
+
+
+class Judge:
+    """Decides about finished jobs and builds their settlements. Writes nothing.
+
+    Args:
+        settlements: builds the commands.
+        registry: where a job's retry hook is looked up.
+        deaths: the death hooks.
+        host: the identity of this process, for the attempts log.
+    """
+
+    def __init__(
+        self, settlements: Settlements, registry: Registry[type[Job]], deaths: DeathHooks, host: str
+    ) -> None:
+        self._settlements = settlements
+        self._registry = registry
+        self._deaths = deaths
+        self._host = host
+
+    def success(self, delivery: Delivery, payload: Payload) -> Settlement | None:
+        """The settlement of a success; None when nothing is to be written but that it is done."""
+        if not delivery.orphaned and "retry_count" not in payload:
+            return None
+        return self._settlements.success(delivery.token, payload["jid"], orphaned=delivery.orphaned)
+
+    def failure(self, delivery: Delivery, payload: Payload, error: BaseException, seconds: float) -> Settlement:
+        """The settlement of a failure (reference, 12.2 and 12.3).
+
+        Args:
+            delivery: the job as fetched.
+            payload: as the run has left it.
+            error: what it raised.
+            seconds: how long it ran.
+        """
+        verdict = self._verdict(payload, error)
+        now = time.time()
+        try:
+            entry = codec.encode(self._entry(delivery, payload, error, now))
+        except Exception as trouble:
+            logger.error("the failure of jid=%s does not encode: %s", delivery_jid(delivery), trouble)
+            return self.interrupt(delivery, error, killed=verdict.fate is not Fate.RETRY)
+        attempt = self._attempt(failures(payload) + 1, error, verdict.fate, now, seconds)
+        return self._settlement(delivery, payload, entry, verdict, attempt, error)
+
+    def interrupt(self, delivery: Delivery, error: BaseException, *, killed: bool = False) -> Settlement:
+        """The settlement of a job that ran and whose failure cannot be recorded as it should: built from its raw
+        bytes, so that it waits or is dead but never runs again at once (reference, section 11, "interrupt").
+
+        Args:
+            delivery: the job as fetched.
+            error: what the job raised, or what went wrong with recording it.
+            killed: whether the decision was already that it shall not run again.
+        """
+        now, raw_payload = time.time(), read(delivery.raw)
+        entry = interrupted(raw_payload, error, now)
+        encoded, times = codec.encode(entry), failures(entry, "interrupted_count")
+        over = killed or exhausted(failures(raw_payload), raw_payload.get("retry")) or times > MAX_INTERRUPTS
+        verdict = Verdict(fate=Fate.DEAD) if over else Verdict(fate=Fate.RETRY, delay=INTERRUPT_DELAY * times)
+        attempt = self._attempt(failures(entry), error, verdict.fate, now, None)
+        return self._settlement(delivery, raw_payload, encoded, verdict, attempt, error)
+
+    def unreadable(self, delivery: Delivery, error: UnreadablePayload) -> Settlement:
+        """The settlement of bytes that are no job: dead at once, without hooks (reference, section 11)."""
+        wrapper = unreadable(delivery.raw, delivery.queue, error, time.time())
+        logger.error("buried an unreadable job of queue %s: %s", delivery.queue, one_line(str(error), 200))
+        return self._settlements.dead(
+            delivery.token, wrapper["jid"], codec.encode(wrapper), None, orphaned=False, settled=None
+        )
+
+    def _verdict(self, payload: Payload, error: BaseException) -> Verdict:
+        count, retry = failures(payload), payload.get("retry")
+        answer = NO_HOOK if exhausted(count, retry) else self._ask_hook(payload, count, error)
+        verdict = decide(count=count, retry=retry, answer=answer, jitter=random.randrange(JITTER))
+        if verdict.warning:
+            logger.warning("retry hook of %s jid=%s: %s", payload.get("class"), payload.get("jid"), verdict.warning)
+        return verdict
+
+    def _ask_hook(self, payload: Payload, count: int, error: BaseException) -> object:
+        job_class = self._registry.get(payload["class"])
+        if job_class is None or not job_class.has_retry_in:
+            return NO_HOOK
+        try:
+            copy = codec.decode(codec.encode(payload))
+            return call_with_fitting(job_class.start(copy).retry_in, count, error, copy)
+        except BaseException as trouble:  # noqa: BLE001 - a hook that raises, even an exit, means the default delay
+            reason = f"{error_class(trouble)}: {one_line(error_message(trouble), 200)}"
+            logger.error("retry hook of %s jid=%s failed: %s", payload["class"], payload.get("jid"), reason)
+            return NO_HOOK
+
+    def _entry(self, delivery: Delivery, payload: Payload, error: BaseException, now: float) -> Payload:
+        """The job as middleware left it, but with its arguments as pushed, whatever the run did to its copies."""
+        entry = failed(payload, error_class(error), error_message(error), now)
+        original = read(delivery.raw)
+        entry |= {name: original[name] for name in ("args", "kwargs") if name in original}
+        return entry
+
+    def _attempt(
+        self, number: int, error: BaseException, fate: Fate, now: float, seconds: float | None
+    ) -> Attempt:
+        return Attempt(
+            attempt=number,
+            failed_at=now,
+            outcome=fate,
+            error_class=error_class(error),
+            error_message=error_message(error),
+            backtrace=backtrace(error),
+            host=self._host,
+            duration=seconds,
+        )
+
+    def _settlement(
+        self,
+        delivery: Delivery,
+        payload: Payload,
+        entry: bytes,
+        verdict: Verdict,
+        attempt: Attempt,
+        error: BaseException,
+    ) -> Settlement:
+        token, jid, orphaned = delivery.token, payload["jid"], delivery.orphaned
+        if verdict.fate is Fate.RETRY:
+            return self._settlements.retry(token, jid, entry, verdict.delay or 0.0, attempt, orphaned)
+        if verdict.fate is Fate.DISCARDED:
+            return self._settlements.discarded(token, jid, attempt, orphaned)
+        hooks = partial(self._deaths.run, entry, error) if self._deaths.wanted(payload["class"]) else None
+        return self._settlements.dead(token, jid, entry, attempt, orphaned, hooks)
+
+
+def delivery_jid(delivery: Delivery) -> str:
+    """The id of a delivered job, for a log line."""
+    return str(read(delivery.raw)["jid"])

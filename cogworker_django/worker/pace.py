@@ -1,0 +1,52 @@
+"""How far ahead to fetch: a guess from how long jobs and round trips take."""
+
+from __future__ import annotations
+
+import math
+
+MOST_AHEAD = 100
+"""Jobs that threads may finish during one trip, at most; also bounds what one trip fetches."""
+SLOW_JOB = 0.0005
+"""Seconds: a job that takes longer is worth waking another thread for, which costs some 20 µs."""
+LONG = 0.1
+"""When fewer jobs than this end during a trip they are long, and none is fetched ahead: a free thread fetches."""
+JOB_WEIGHT = 1 / 32
+TRIP_WEIGHT = 1 / 8
+START = 0.001
+"""Seconds: what a job and a trip are taken for until some were seen."""
+
+
+class Pace:
+    """Running means of the times of jobs and of trips.
+
+    Threads update the mean of jobs without a lock: a lost update does not matter to a mean.
+    """
+
+    def __init__(self, threads: int) -> None:
+        self._threads = threads
+        self._job = START
+        self._trip = START
+        self.ahead = 1
+        """How many jobs in the buffer are too few: what the threads finish during one trip."""
+        self.slow = False
+        """Whether jobs take so long that each should have a thread at once."""
+
+    def job(self, seconds: float) -> None:
+        """Counts a job's time."""
+        self._job += (seconds - self._job) * JOB_WEIGHT
+
+    def trip(self, seconds: float) -> None:
+        """Counts a trip's time and renews the guess."""
+        self._trip += (seconds - self._trip) * TRIP_WEIGHT
+        self.slow = self._job > SLOW_JOB
+        finished = self._threads * self._trip / max(self._job, 1e-7)
+        self.ahead = 0 if finished < LONG else min(MOST_AHEAD, math.ceil(finished))
+
+    def wanted(self, waiting: int, buffered: int) -> int:
+        """How many jobs to fetch now.
+
+        Args:
+            waiting: threads without a job, the asking one included.
+            buffered: jobs fetched and not started.
+        """
+        return max(0, min(MOST_AHEAD, waiting + 2 * self.ahead - buffered))

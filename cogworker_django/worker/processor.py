@@ -1,0 +1,130 @@
+"""One worker thread: it takes a job, runs it, and hands the verdict over. It survives everything."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+
+from cogworker_django.core.errors import UnreadablePayload
+from cogworker_django.core.outcome import Failed, Outcome
+from cogworker_django.core.payload import Payload, read
+from cogworker_django.core.text import error_class, error_message, one_line
+from cogworker_django.worker.delivery import Delivery
+from cogworker_django.worker.exchange import Chore, Exchange
+from cogworker_django.worker.gates import Gate
+from cogworker_django.worker.judge import Judge
+from cogworker_django.worker.runner import Runner
+
+logger = logging.getLogger("cogworker")
+
+ERROR_PAUSE = 1.0
+"""Seconds that a thread rests after an error of its own, so that a repeated one does not spin."""
+
+
+class Processor:
+    """A thread of the worker.
+
+    Args:
+        number: its number in the process, from 1.
+        exchange: where jobs come from and verdicts go.
+        runner: runs the job.
+        judge: decides about it.
+    """
+
+    def __init__(self, number: int, exchange: Exchange, runner: Runner, judge: Judge) -> None:
+        self.name = f"cogworker-{number}"
+        self.delivery: Delivery | None = None
+        """The job it runs."""
+        self.since = 0.0
+        """Since when, epoch seconds."""
+        self.thread = threading.Thread(target=self._loop, name=self.name, daemon=True)
+        self._exchange = exchange
+        self._runner = runner
+        self._judge = judge
+        self._gate = Gate()
+
+    def start(self) -> None:
+        """Starts the thread."""
+        self.thread.start()
+
+    def _loop(self) -> None:
+        while True:
+            try:
+                if not self._step():
+                    return
+            except BaseException:  # noqa: BLE001 - the thread survives everything
+                logger.exception("%s met an error and goes on", self.name)
+                time.sleep(ERROR_PAUSE)
+
+    def _step(self) -> bool:
+        work = self._exchange.take(self._gate)
+        if work is None:
+            return False
+        if isinstance(work, Delivery):
+            self._process(work)
+        else:
+            self._do(work)
+        return True
+
+    def _process(self, delivery: Delivery) -> None:
+        self.since = time.time()
+        self.delivery = delivery
+        try:
+            self._run(delivery)
+        finally:
+            self.delivery = None
+
+    def _do(self, chore: Chore) -> None:
+        """Runs death hooks: code of users, which may use the database like a job."""
+        self._runner.aside(chore)
+
+    def _run(self, delivery: Delivery) -> None:
+        began = time.monotonic()
+        try:
+            payload = read(delivery.raw)
+        except UnreadablePayload as error:
+            self._exchange.settle(self._judge.unreadable(delivery, error))
+            return
+        talkative = logger.isEnabledFor(logging.INFO)
+        if talkative:
+            _log(logging.INFO, "start: %s jid=%s", payload["class"], payload["jid"])
+        outcome = self._runner.run(payload, delivery.queue)
+        seconds = time.monotonic() - began
+        # It has run: whatever goes wrong from here on, it must not run again because of that.
+        self._settle(delivery, payload, outcome, seconds)
+        self._exchange.pace.job(seconds)
+        if talkative and type(outcome) is not Failed:
+            _log(logging.INFO, "done: %s jid=%s in %.3f s", payload["class"], payload["jid"], seconds)
+
+    def _settle(self, delivery: Delivery, payload: Payload, outcome: Outcome, seconds: float) -> None:
+        try:
+            if isinstance(outcome, Failed):
+                settlement = self._judge.failure(delivery, payload, outcome.error, seconds)
+                _log_failure(payload, outcome.error)
+            else:
+                success = self._judge.success(delivery, payload)
+                if success is None:
+                    self._exchange.done(delivery.token)
+                    return
+                settlement = success
+        except BaseException as bug:  # noqa: BLE001 - recording failed, the run did not
+            logger.exception("the end of jid=%s could not be recorded as it should", payload.get("jid"))
+            if not isinstance(outcome, Failed):
+                self._exchange.done(delivery.token)
+                return
+            settlement = self._judge.interrupt(delivery, bug)
+        self._exchange.settle(settlement)
+
+
+def _log_failure(payload: Payload, error: BaseException) -> None:
+    reason = f"{error_class(error)}: {one_line(error_message(error), 500)}"
+    _log(logging.WARNING, "fail: %s jid=%s: %s", payload["class"], payload["jid"], reason)
+
+
+def _log(level: int, line: str, *args: object) -> None:
+    """Logs about a job; a logger that fails must not change the job's fate."""
+    try:
+        logger.log(level, line, *args)
+    except Exception:  # noqa: BLE001
+        return

@@ -1,0 +1,87 @@
+"""One run of a job, from its payload to an outcome. Nothing is written, and nothing escapes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from types import CoroutineType
+from typing import Any
+
+from cogworker_django.core.middleware import Chain
+from cogworker_django.core.outcome import Failed, Outcome, Succeeded
+from cogworker_django.core.payload import Payload
+from cogworker_django.core.registry import Registry
+from cogworker_django.definition import Job, running
+
+
+class Runner:
+    """Runs jobs.
+
+    Args:
+        registry: which class runs under which name.
+        chain: the server middleware.
+        before: called on the thread before each run; refreshes database connections.
+        after: called after each run.
+    """
+
+    def __init__(
+        self,
+        registry: Registry[type[Job]],
+        chain: Chain,
+        before: Callable[[], None],
+        after: Callable[[], None],
+    ) -> None:
+        self._registry = registry
+        self._chain = chain
+        self._before = before
+        self._after = after
+
+    def run(self, payload: Payload, queue: str) -> Outcome:
+        """Runs a job inside the server chain (reference, section 11).
+
+        Any exception is the job's failure: exits and interrupts too, those of middleware, and a name that no job
+        has, which is raised inside the chain so that middleware sees it.
+
+        Args:
+            payload: as read; middleware and the job may change it.
+            queue: where it was fetched.
+        """
+        try:
+            self._before()
+            try:
+                return Succeeded(self._inside(payload, queue))
+            finally:
+                self._after()
+        except BaseException as error:  # noqa: BLE001 - whatever a job raises, the thread survives
+            return Failed(error)
+
+    def aside(self, step: Callable[[], None]) -> None:
+        """Runs other code of users on this thread, with the same care for database connections."""
+        self._before()
+        try:
+            step()
+        finally:
+            self._after()
+
+    def _inside(self, payload: Payload, queue: str) -> Any:
+        if self._chain.empty:
+            return self._perform(self._registry.resolve(payload["class"]).start(payload))
+        try:
+            job = self._registry.resolve(payload["class"]).start(payload)
+        except BaseException as error:  # noqa: BLE001 - raised again inside the chain
+            return self._chain.invoke(_raiser(error), None, payload, queue)
+        return self._chain.invoke(lambda: self._perform(job), job, payload, queue)
+
+    def _perform(self, job: Job) -> Any:
+        payload = job.payload
+        with running(job):
+            result = job.perform(*payload["args"], **payload.get("kwargs", {}))
+            # A job's coroutine runs on this thread to its end.
+            return asyncio.run(result) if type(result) is CoroutineType else result
+
+
+def _raiser(error: BaseException) -> Callable[[], Any]:
+    def raise_it() -> Any:
+        raise error
+
+    return raise_it

@@ -1,0 +1,195 @@
+"""The parts of one worker process, put together: what starts in which order, and what stops in which."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from cogworker_django.core.errors import CogworkerError
+from cogworker_django.core.identity import new_identity
+from cogworker_django.core.payload import read
+from cogworker_django.core.version import VERSION
+from cogworker_django.runtime import Runtime
+from cogworker_django.store.jobsets import SetName
+from cogworker_django.worker.deaths import DeathHooks
+from cogworker_django.worker.exchange import Exchange
+from cogworker_django.worker.heartbeat import Heartbeat
+from cogworker_django.worker.judge import Judge
+from cogworker_django.worker.keeper import Keeper
+from cogworker_django.worker.listener import BLOCK, Listener
+from cogworker_django.worker.outage import Collapser
+from cogworker_django.worker.picks import Picks
+from cogworker_django.worker.processor import Processor
+from cogworker_django.worker.rescuer import Rescuer
+from cogworker_django.worker.runner import Runner
+from cogworker_django.worker.scheduler import Scheduler
+from cogworker_django.worker.work import Work
+
+logger = logging.getLogger("cogworker")
+
+FLUSH = 3.0
+"""Seconds that the end of a stop tries to settle what has finished: a process that hangs on would be killed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What a worker process shall be."""
+
+    concurrency: int
+    queues: Sequence[tuple[str, int]]
+    reliable: bool
+    tag: str = ""
+
+
+class Worker:
+    """One process's threads and what they share. Nothing starts, and nothing connects, before it is asked to.
+
+    Args:
+        runtime: settings, store, registry and middleware.
+        plan: what this process shall be.
+        before: called on a processor thread before each job.
+        after: called after each job.
+        on_command: given each remote command.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        plan: Plan,
+        *,
+        before: Callable[[], None],
+        after: Callable[[], None],
+        on_command: Callable[[str], None],
+    ) -> None:
+        config, store = runtime.config, runtime.store
+        self.identity = new_identity()
+        self.quiet = False
+        self._store = store
+        self._outages = Collapser()
+        self._deaths = DeathHooks(runtime.registry, runtime.death_handlers)
+        self._scheduler = Scheduler(store.jobsets, store.clock, self._outages, quiet=lambda: self.quiet)
+        names = [name for name, _ in plan.queues]
+        self._queues = names
+        self.exchange = Exchange(
+            store.trips(self.identity, reliable=plan.reliable),
+            Listener(
+                store.bells(BLOCK),
+                store.keys,
+                self.identity,
+                names,
+                on_command=on_command,
+                on_schedule=self._scheduler.ring,
+            ),
+            store.clock,
+            Picks(plan.queues),
+            self._outages,
+            threads=plan.concurrency,
+            on_due=self._scheduler.hint,
+        )
+        runner = Runner(runtime.registry, runtime.server_chain, before, after)
+        judge = Judge(store.settlements, runtime.registry, self._deaths, self.identity)
+        self.processors = [
+            Processor(number, self.exchange, runner, judge) for number in range(1, plan.concurrency + 1)
+        ]
+        self.work = Work(self.processors)
+        self.heartbeat = Heartbeat(
+            store.processes,
+            store.clock,
+            self.exchange,
+            self.work,
+            self.identity,
+            {
+                "concurrency": plan.concurrency,
+                "queues": [list(queue) for queue in plan.queues],
+                "fetch": "reliable" if plan.reliable else "basic",
+                "version": VERSION,
+                "tag": plan.tag,
+            },
+            interval=config.beat_interval,
+            outages=self._outages,
+            on_command=on_command,
+        )
+        self._keeper = Keeper(self.exchange, interval=config.fetch_idle_max_interval)
+        self._rescuer = Rescuer(
+            store,
+            self.identity,
+            self._deaths,
+            interval=config.recovery_interval,
+            grace=2 * config.beat_interval,
+            threshold=config.orphan_threshold,
+            gap=lambda: time.monotonic() - self.heartbeat.last,
+            max_orphanings=config.max_orphanings,
+            outages=self._outages,
+            after=self._look_after,
+            hand_over=self.exchange.add_chore,
+        )
+
+    def start(self) -> None:
+        """Starts all threads; the first beat has been heard."""
+        for part in (*self.processors, self._keeper, self._scheduler, self._rescuer, self.heartbeat):
+            part.start()
+
+    def set_quiet(self, quiet: bool) -> None:
+        """Stops fetching and scheduling, or takes both up again. Beats and recovery go on."""
+        self.quiet = self.heartbeat.quiet = quiet
+        self.exchange.set_quiet(quiet)
+        self._scheduler.ring()
+        self.heartbeat.beat()
+
+    def close(self) -> None:
+        """Takes no more work; what runs goes on."""
+        self.quiet = True
+        self.exchange.close()
+
+    @property
+    def running(self) -> bool:
+        """Whether a processor thread is still at work."""
+        return any(processor.thread.is_alive() for processor in self.processors)
+
+    def finish(self) -> None:
+        """Settles what has finished, puts back what has not, and takes the process off."""
+        self._scheduler.stop()
+        self._rescuer.stop()
+        if not self.exchange.flush(FLUSH):
+            logger.error("some finished jobs could not be settled; they are recovered after the orphan threshold")
+        try:
+            moved = self.exchange.requeue_rest()
+            if moved:
+                logger.warning("put %d unfinished jobs back on their queues", moved)
+            self._keeper.stop()
+            self.heartbeat.stop()
+            self._store.processes.forget(self.identity)
+        except CogworkerError as error:
+            logger.error("the unfinished jobs stay in progress and will be recovered by others: %s", error)
+
+    def drained(self) -> bool:
+        """Whether all of its queues are empty, nothing is due and nothing runs (`--drain`)."""
+        if self.exchange.hold.jobs or self.exchange.hold.finished:
+            return False
+        states = self._store.queue_reader.states(self._queues)
+        if any(state.size and not state.paused for state in states):
+            return False
+        return not any(self._store.jobsets.due(name, 1)[1] for name in (SetName.SCHEDULE, SetName.RETRY))
+
+    def dump(self) -> None:
+        """Writes every thread's stack, and what it runs, to the log (TTIN)."""
+        jobs = {processor.thread.ident: processor.delivery for processor in self.processors}
+        frames = sys._current_frames()
+        for thread in threading.enumerate():
+            delivery = jobs.get(thread.ident)
+            about = f" runs jid={read(delivery.raw)['jid']} of queue {delivery.queue}" if delivery else ""
+            stack = traceback.format_stack(frames[thread.ident]) if thread.ident in frames else []
+            logger.warning("thread %s%s\n%s", thread.name, about, "".join(stack))
+
+    def _look_after(self) -> None:
+        """What is worth doing once a minute beside recovery."""
+        self.exchange.suspect()
+        try:
+            self._store.processes.list_queues(self._queues)
+        except CogworkerError as error:
+            self._outages.failed("listing queues", error)
