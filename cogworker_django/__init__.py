@@ -1,1 +1,46 @@
-"""Redis-backed jobs for Django."""
+"""Redis-backed background jobs for Django: the map of the package.
+
+A job's way: `definition` (``Job``, ``@job``) -> `pusher` and `client` (check, client middleware, encode) -> `store`
+(one script call) -> Redis -> `worker` (fetch, run, decide, settle).
+
+Rooms, lowest first; nothing imports upward:
+
+- `core`: what a job is and the rules about it, pure.
+- `store`: every Redis command, key and Lua script.
+- `features`: what rides on the middleware chains; `client`: the one way into Redis for new jobs.
+- `runtime`: the parts of one process, built once. `pusher`, `definition`: what users' code meets.
+- `worker`: the process that runs jobs; `api`: reading and steering from outside a worker.
+- `web`: the pages. Beside it the Django edge: `apps`, `conf`, `checks`, `management` and their like.
+
+Features that span rooms: reliable fetch = store/trips, worker/exchange, store/recovery, worker/rescuer.
+"""
+
+from cogworker_django.core.errors import (
+    CogworkerError,
+    ConfigurationError,
+    JobFailedError,
+    ProcessDied,
+    RedisRefused,
+    RedisUnavailable,
+    UnknownJob,
+    UnreadablePayload,
+)
+from cogworker_django.core.version import VERSION as __version__
+from cogworker_django.definition import Job, current_job, job
+from cogworker_django.pusher import Client
+
+__all__ = [
+    "Client",
+    "CogworkerError",
+    "ConfigurationError",
+    "Job",
+    "JobFailedError",
+    "ProcessDied",
+    "RedisRefused",
+    "RedisUnavailable",
+    "UnknownJob",
+    "UnreadablePayload",
+    "__version__",
+    "current_job",
+    "job",
+]

@@ -6,6 +6,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from cogworker_django.core.signature import signature_of
+
 
 def call_with_fitting(hook: Callable[..., Any], *args: Any) -> Any:
     """Call a hook with only as many of the arguments, from the left, as it takes.
@@ -21,10 +23,10 @@ def call_with_fitting(hook: Callable[..., Any], *args: Any) -> Any:
 
 
 def _capacity(hook: Callable[..., Any], most: int) -> int:
-    try:
-        parameters = inspect.signature(hook).parameters.values()
-    except (TypeError, ValueError):  # some builtins do not tell
+    signature = signature_of(hook)
+    if signature is None:
         return most
+    parameters = signature.parameters.values()
     if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
         return most
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)

@@ -60,7 +60,11 @@ def read(raw: bytes) -> Payload:
     Raises:
         UnreadablePayload: the bytes are no job; the sentence says why.
     """
-    payload = codec.decode(raw)
+    return check_shape(codec.decode(raw))
+
+
+def check_shape(payload: Payload) -> Payload:
+    """Check the fields that every job has; returns and raises as `read`."""
     for field in ("class", "jid", "queue"):
         value = payload.get(field)
         if type(value) is not str or not value:

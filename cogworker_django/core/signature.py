@@ -3,10 +3,31 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+if sys.version_info >= (3, 14):
+    import annotationlib
+
 CallCheck = Callable[[Sequence[Any], Mapping[str, Any]], None]
+
+
+def signature_of(function: Callable[..., Any]) -> inspect.Signature | None:
+    """Read a callable's signature without evaluating its annotations.
+
+    Args:
+        function: any callable.
+
+    Returns:
+        The signature; None if it does not tell, as some builtins do not.
+    """
+    try:
+        if sys.version_info >= (3, 14):
+            return inspect.signature(function, annotation_format=annotationlib.Format.FORWARDREF)
+        return inspect.signature(function)
+    except (TypeError, ValueError):
+        return None
 
 
 class CallSignature:
@@ -40,7 +61,7 @@ class CallSignature:
         try:
             self._signature.bind(*args, **kwargs)
         except TypeError as error:
-            raise TypeError(f"{self._name}.perform{self._signature}: {error}") from None
+            raise TypeError(f"{self._name}.perform: {error}") from None
 
 
 def accept_any(args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:

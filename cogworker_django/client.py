@@ -1,0 +1,274 @@
+"""The one way into Redis for new jobs: check, client middleware, encode, dispatch (Contract 2).
+
+`JobClient` does it, up to the `Dispatcher`; `RedisDispatcher` is the one that writes to Redis.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+from cogworker_django.core import arguments, times
+from cogworker_django.core.blueprint import Blueprint
+from cogworker_django.core.codec import encode
+from cogworker_django.core.dispatch import Dispatcher, Push
+from cogworker_django.core.identity import new_jid, new_jids
+from cogworker_django.core.item import read_item
+from cogworker_django.core.middleware import Chain
+from cogworker_django.core.payload import Payload
+from cogworker_django.core.recheck import rechecked
+from cogworker_django.core.registry import Registry
+from cogworker_django.core.text import described
+from cogworker_django.store.queues import Queues
+
+# Jobs of one call of the dispatcher: one round trip each (Contract 2).
+BULK_SIZE = 1_000
+# Bytes of a payload, unless the settings say otherwise: 1 MiB (Contract 3).
+DEFAULT_MAX_PAYLOAD_BYTES = 1_048_576
+
+
+class RedisDispatcher:
+    """Writes jobs to Redis.
+
+    Args:
+        queues: the store's pushing side.
+    """
+
+    def __init__(self, queues: Queues) -> None:
+        self._queues = queues
+
+    def push(self, pushes: Sequence[Push]) -> list[str | None]:
+        """Write jobs; see `Dispatcher.push`."""
+        self._queues.push(pushes)
+        return [push.payload["jid"] for push in pushes]
+
+
+class _Due(NamedTuple):
+    delay: float | None
+    at: float
+
+
+class JobClient:
+    """Pushes jobs.
+
+    Args:
+        dispatcher: where they go.
+        registry: the jobs known here; each class has a ``cogworker_blueprint``.
+        chain: client middleware.
+        redis: handed to client middleware as it is.
+        max_payload_bytes: the largest payload that is pushed.
+        naive_to_timestamp: reads a naive datetime in the current zone; by default naive ones are refused.
+        now: the wall clock, in epoch seconds.
+    """
+
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        *,
+        registry: Registry[Any],
+        chain: Chain | None = None,
+        redis: object = None,
+        max_payload_bytes: int = DEFAULT_MAX_PAYLOAD_BYTES,
+        naive_to_timestamp: times.ToTimestamp = times.refuse_naive,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._dispatcher = dispatcher
+        self._registry = registry
+        self._chain = chain or Chain()
+        self._redis = redis
+        self._max_payload_bytes = max_payload_bytes
+        self._naive_to_timestamp = naive_to_timestamp
+        self._now = now
+
+    def enqueue(self, blueprint: Blueprint, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str | None:
+        """Push a job to its queue now.
+
+        Args:
+            blueprint: the job and its options.
+            args: positional arguments of ``perform``.
+            kwargs: keyword arguments of ``perform``.
+
+        Returns:
+            The jid; None if middleware did not proceed or the job was refused as a duplicate.
+
+        Raises:
+            TypeError: ``perform`` cannot be called so, or an argument is of a type JSON does not know.
+            ValueError: an argument JSON cannot carry, or a payload that is too large.
+            RedisUnavailable: Redis is away.
+            RedisRefused: Redis refused the write.
+        """
+        return self._dispatch_one(self._prepared(blueprint, args, kwargs, new_jid(), None))
+
+    def enqueue_in(
+        self, delay: float | timedelta, blueprint: Blueprint, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> str | None:
+        """Push a job to run after a delay; 0 or less is now.
+
+        Args:
+            delay: seconds, or a timedelta.
+            blueprint: as for `enqueue`, and so the rest.
+            args: positional arguments.
+            kwargs: keyword arguments.
+        """
+        wait = times.seconds(delay, "the delay")
+        due = _Due(wait, times.within_calendar(self._now() + wait, "the time after the delay"))
+        return self._dispatch_one(self._prepared(blueprint, args, kwargs, new_jid(), due))
+
+    def enqueue_at(
+        self, when: object, blueprint: Blueprint, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> str | None:
+        """Push a job to run at a time; one that has passed is now.
+
+        Args:
+            when: an aware datetime, a naive one in the current zone, or epoch seconds.
+            blueprint: as for `enqueue`, and so the rest.
+            args: positional arguments.
+            kwargs: keyword arguments.
+        """
+        due = _Due(None, times.due(when, self._naive_to_timestamp))
+        return self._dispatch_one(self._prepared(blueprint, args, kwargs, new_jid(), due))
+
+    def enqueue_bulk(self, blueprint: Blueprint, calls: Iterable[Sequence[Any]]) -> list[str | None]:
+        """Push many jobs: all are checked before the first is written, then 1,000 go at a time.
+
+        Args:
+            blueprint: the job and its options.
+            calls: for each job a tuple or list of its positional arguments.
+
+        Returns:
+            For each its jid, or None as from `enqueue`.
+
+        Raises:
+            TypeError: as from `enqueue`; the message begins with ``item 3:``, and nothing was pushed.
+            ValueError: the same.
+            RedisUnavailable: Redis is away; batches before the failing one are written.
+            RedisRefused: the same.
+        """
+        items = list(calls)
+        jids = new_jids(len(items))
+        pushes: list[Push | None] = []
+        for args, jid in zip(items, jids, strict=True):
+            try:
+                if not isinstance(args, (tuple, list)):
+                    raise TypeError(f"expected a tuple or list of arguments, got {described(args)}")
+                pushes.append(self._prepared(blueprint, args, _NO_KWARGS, jid, None))
+            except (TypeError, ValueError) as error:
+                raise _placed(error, len(pushes)) from None
+        return self._dispatch_many(pushes)
+
+    def push(self, item: Mapping[str, Any]) -> str | None:
+        """Push a job given as a dict, whether its code is here or not.
+
+        Args:
+            item: ``class`` (name or job), and optionally ``args``, ``kwargs``, ``queue``, ``retry``,
+                ``unique``, ``jid``, ``at`` and further keys that ride along. A registered job's options are
+                the defaults.
+
+        Returns:
+            The jid, or None, as `enqueue`; so are the errors.
+        """
+        return self._dispatch_one(self._prepared_item(item))
+
+    def push_bulk(self, items: Iterable[Mapping[str, Any]]) -> list[str | None]:
+        """Push many jobs given as dicts; see `push` and `enqueue_bulk`.
+
+        Args:
+            items: the jobs.
+        """
+        pushes: list[Push | None] = []
+        for item in items:
+            try:
+                pushes.append(self._prepared_item(item))
+            except (TypeError, ValueError) as error:
+                raise _placed(error, len(pushes)) from None
+        return self._dispatch_many(pushes)
+
+    def _prepared_item(self, item: Mapping[str, Any]) -> Push | None:
+        read = read_item(item, self._blueprint_named)
+        due = None if read.at is None else _Due(None, times.due(read.at, self._naive_to_timestamp))
+        return self._prepared(read.blueprint, read.args, read.kwargs, read.jid or new_jid(), due)
+
+    def _blueprint_named(self, name: str) -> Blueprint | None:
+        job_class = self._registry.get(name)
+        return None if job_class is None else job_class.cogworker_blueprint
+
+    def _prepared(
+        self, blueprint: Blueprint, args: Sequence[Any], kwargs: Mapping[str, Any], jid: str, due: _Due | None
+    ) -> Push | None:
+        """Everything before the write; None if middleware did not proceed."""
+        blueprint.check_call(args, kwargs)
+        payload = blueprint.payload(
+            arguments.checked(args, "args"),
+            arguments.checked(kwargs, "kwargs") if kwargs else {},
+            jid,
+            self._now(),
+        )
+        if due is not None:
+            payload["at"] = due.at
+        if not self._chain.empty:
+            admitted = self._admitted(payload)
+            if admitted is None:
+                return None
+            payload, due = admitted, _due_after(admitted, due)
+        return self._encoded(payload, due)
+
+    def _admitted(self, payload: Payload) -> Payload | None:
+        # A copy, since nested option values belong to the blueprint and middleware may change them in place.
+        offered = arguments.duplicate(payload)
+        admitted = False
+
+        def admit() -> Any:
+            nonlocal admitted
+            admitted = True
+            return offered["jid"]
+
+        self._chain.invoke(admit, offered["class"], offered, offered["queue"], self._redis)
+        return rechecked(offered) if admitted else None
+
+    def _encoded(self, payload: Payload, due: _Due | None) -> Push:
+        delay = at = None
+        now = self._now()
+        if due is not None and due.delay is not None and due.delay > 0:
+            delay = due.delay
+        elif due is not None and due.delay is None and due.at > now:
+            at = due.at
+        else:
+            payload["enqueued_at"] = now
+        raw = encode(payload)
+        if len(raw) > self._max_payload_bytes:
+            raise ValueError(
+                f"the payload of {payload['class']} is {len(raw):,} bytes, over the limit of "
+                f'{self._max_payload_bytes:,} (COGWORKER["MAX_PAYLOAD_BYTES"]): pass less, or the id of what '
+                "is stored elsewhere"
+            )
+        return Push(payload, raw, delay, at)
+
+    def _dispatch_one(self, push: Push | None) -> str | None:
+        return None if push is None else self._dispatcher.push([push])[0]
+
+    def _dispatch_many(self, pushes: list[Push | None]) -> list[str | None]:
+        admitted = [push for push in pushes if push is not None]
+        jids: list[str | None] = []
+        for start in range(0, len(admitted), BULK_SIZE):
+            jids += self._dispatcher.push(admitted[start : start + BULK_SIZE])
+        answers = iter(jids)
+        return [None if push is None else next(answers) for push in pushes]
+
+
+def _due_after(payload: Payload, due: _Due | None) -> _Due | None:
+    """When the job is due after middleware had it: what it left in ``at``, if that is not what it found."""
+    at = payload.get("at")
+    if at is None:
+        payload.pop("at", None)
+        return None
+    return due if due is not None and at == due.at else _Due(None, times.due(at, times.refuse_naive))
+
+
+def _placed(error: TypeError | ValueError, index: int) -> TypeError | ValueError:
+    kind = TypeError if isinstance(error, TypeError) else ValueError
+    return kind(f"item {index}: {error}")
+
+
+_NO_KWARGS: dict[str, Any] = {}

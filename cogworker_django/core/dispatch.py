@@ -1,0 +1,40 @@
+"""The one port of the package: where jobs go once they are ready to be written.
+
+In a worker or a web process Redis is behind it; under test it may be a list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from cogworker_django.core.payload import Payload
+
+
+class Push(NamedTuple):
+    """A job ready to be written."""
+
+    payload: Payload
+    """The job."""
+    raw: bytes
+    """The same, encoded: its identity from now on."""
+    delay: float | None
+    """Seconds from now, on Redis's clock; None unless the caller gave a delay."""
+    at: float | None
+    """Epoch seconds; None unless the caller gave a time. Without both it goes to its queue at once."""
+
+
+class Dispatcher(Protocol):
+    """Where ready jobs go."""
+
+    def push(self, pushes: Sequence[Push]) -> list[str | None]:
+        """Write jobs, at most 1,000 of them.
+
+        Returns:
+            For each its jid, or None if it was refused as a duplicate.
+
+        Raises:
+            RedisUnavailable: Redis is away.
+            RedisRefused: Redis refused the write.
+        """
+        ...

@@ -1,0 +1,108 @@
+"""What a process has of the package, built once when it is first needed: the only global there is.
+
+The Django edge installs how to build it; users' code and the commands ask for it here, and hand its parts on.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from cogworker_django.client import JobClient
+from cogworker_django.core.errors import ConfigurationError
+from cogworker_django.core.middleware import Chain
+from cogworker_django.core.registry import Registry
+
+if TYPE_CHECKING:
+    from cogworker_django.core.config import Config
+    from cogworker_django.store.store import Store
+
+DeathHandler = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runtime:
+    """The parts of one process."""
+
+    config: Config
+    """The settings, checked and frozen."""
+    registry: Registry[Any]
+    """The jobs that may run."""
+    store: Store
+    """Redis."""
+    client: JobClient
+    """Pushes jobs."""
+    server_chain: Chain
+    """Middleware around each run."""
+    death_handlers: tuple[DeathHandler, ...]
+    """Called with ``(payload, exception)`` when a job has died."""
+
+
+class _Holder:
+    """Keeps the process's runtime, and how to build it."""
+
+    def __init__(self) -> None:
+        self.factory: Callable[[], Runtime] | None = None
+        self.runtime: Runtime | None = None
+        self.renew_lock()
+
+    def renew_lock(self) -> None:
+        # Reentrant: a factory that asks for the runtime should end in an error, not in a deadlock.
+        self.lock = threading.RLock()
+
+    def build(self) -> Runtime:
+        with self.lock:
+            if self.runtime is None:
+                if self.factory is None:
+                    raise ConfigurationError(
+                        [
+                            'cogworker_django is not set up: add "cogworker_django" to INSTALLED_APPS, '
+                            "and call django.setup() before using jobs outside manage.py"
+                        ]
+                    )
+                self.runtime = self.factory()
+            return self.runtime
+
+
+_HOLDER = _Holder()
+
+
+def install(factory: Callable[[], Runtime]) -> None:
+    """Say how the runtime is built; one that was built before is dropped.
+
+    Args:
+        factory: builds it from the settings as they are when it is called.
+    """
+    _HOLDER.factory = factory
+    reset()
+
+
+def current() -> Runtime:
+    """Get the process's runtime, building it at the first call.
+
+    Returns:
+        The same runtime in every thread, until `reset`.
+
+    Raises:
+        ConfigurationError: the package is not set up, or the settings are at fault.
+    """
+    runtime = _HOLDER.runtime
+    return _HOLDER.build() if runtime is None else runtime
+
+
+def reset() -> None:
+    """Drop the runtime; the next `current` builds it anew. For changed settings and for tests."""
+    with _HOLDER.lock:
+        _HOLDER.runtime = None
+
+
+def _after_fork() -> None:
+    # Connections are not the child's to use, and another thread of the parent may have held the lock.
+    _HOLDER.renew_lock()
+    reset()
+
+
+os.register_at_fork(after_in_child=_after_fork)
