@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 
-from cogworker_django.core.settings import Problems, fault, integer, listing, text, unknown_keys
+from cogworker_django.core.settings import Problems, boolean, fault, integer, listing, text, unknown_keys
 from cogworker_django.core.text import described
 
 DEFAULT_URL = "redis://localhost:6379/0"
@@ -19,7 +19,7 @@ HIGHEST_PORT = 65_535
 # whatever would change the replies is the store's.
 CLIENT_OPTIONS = (
     *("username", "password", "client_name", "credential_provider", "protocol"),
-    *("socket_keepalive", "socket_keepalive_options", "ssl", "ssl_keyfile", "ssl_certfile", "ssl_password"),
+    *("socket_keepalive", "socket_keepalive_options", "ssl_keyfile", "ssl_certfile", "ssl_password"),
     *("ssl_cert_reqs", "ssl_ca_certs", "ssl_ca_path", "ssl_ca_data", "ssl_check_hostname"),
     *("ssl_include_verify_flags", "ssl_exclude_verify_flags", "ssl_min_version", "ssl_ciphers"),
     *("ssl_validate_ocsp", "ssl_validate_ocsp_stapled", "ssl_ocsp_context", "ssl_ocsp_expected_cert"),
@@ -161,7 +161,7 @@ def _from_cluster(value: Mapping[str, object], place: str) -> RedisTarget:
 
 
 def _from_sentinels(value: Mapping[str, object], place: str) -> RedisTarget:
-    problems = _strangers(value, place, ("SENTINELS", "SERVICE", "DB", "PASSWORD"), clients=True)
+    problems = _strangers(value, place, ("SENTINELS", "SERVICE", "DB", "PASSWORD", "SSL"), clients=True)
     sentinels: tuple[tuple[str, int], ...] = ()
     service = ""
     with problems:
@@ -171,10 +171,9 @@ def _from_sentinels(value: Mapping[str, object], place: str) -> RedisTarget:
     with problems:
         service = text(value.get("SERVICE"), f'{place}["SERVICE"]')
     db, password = _db(value, place, problems), _password(value, place, problems)
+    options = _options(value, "password") | ({"ssl": True} if _ssl(value, place, problems) else {})
     problems.check()
-    return RedisTarget(
-        sentinels=sentinels, service=service, db=db, password=password, options=_options(value, "password")
-    )
+    return RedisTarget(sentinels=sentinels, service=service, db=db, password=password, options=options)
 
 
 def _sentinel(value: object, place: str) -> tuple[str, int]:
@@ -187,14 +186,18 @@ def _sentinel(value: object, place: str) -> tuple[str, int]:
 
 
 def _from_host(value: Mapping[str, object], place: str) -> RedisTarget:
-    problems = _strangers(value, place, ("HOST", "PORT", "DB", "PASSWORD"), clients=True)
+    problems = _strangers(value, place, ("HOST", "PORT", "DB", "PASSWORD", "SSL"), clients=True)
     host, port = "localhost", DEFAULT_PORT
     with problems:
         host = text(value.get("HOST", host), f'{place}["HOST"]')
     with problems:
         port = integer(1, HIGHEST_PORT)(value.get("PORT", port), f'{place}["PORT"]')
     db, password = _db(value, place, problems), _password(value, place, problems)
+    ssl = _ssl(value, place, problems)
     problems.check()
+    if ssl:  # only a URL tells the client's pool to speak TLS
+        secure = f"rediss://{_bracketed(host)}:{port}/{db}"
+        return RedisTarget(url=secure, options=_options(value))
     return RedisTarget(host=host, port=port, db=db, password=password, options=_options(value, "password"))
 
 
@@ -202,6 +205,12 @@ def _db(value: Mapping[str, object], place: str, problems: Problems) -> int:
     with problems:
         return integer(0)(value.get("DB", 0), f'{place}["DB"]')
     return 0
+
+
+def _ssl(value: Mapping[str, object], place: str, problems: Problems) -> bool:
+    with problems:
+        return boolean(value.get("SSL", False), f'{place}["SSL"]')
+    return False
 
 
 def _password(value: Mapping[str, object], place: str, problems: Problems) -> str | None:
@@ -223,7 +232,7 @@ def _strangers(
 ) -> Problems:
     """Collect the keys that do not belong to this form of the address."""
     problems = Problems()
-    address = {"CACHE", "CLUSTER", "DB", "HOST", "PASSWORD", "PORT", "SENTINELS", "SERVICE", "URL"}
+    address = {"CACHE", "CLUSTER", "DB", "HOST", "PASSWORD", "PORT", "SENTINELS", "SERVICE", "SSL", "URL"}
     known = [*form, *(option.upper() for option in CLIENT_OPTIONS if clients)]
     for key in value:
         name = str(key).upper()

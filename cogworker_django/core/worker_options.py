@@ -78,7 +78,7 @@ class WorkerOptions:
     """Processes that the swarm keeps."""
     drain: bool = False
     """Stop when the queues and what is due are empty."""
-    tag: str | None = None
+    tag: str = ""
     """A text of the operator's that is shown with the process."""
 
     @classmethod

@@ -10,7 +10,7 @@ import logging
 import os
 import re
 import sys
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 
 LOGGER = "cogworker"
@@ -20,11 +20,11 @@ UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]"
 
 
 class LineFormatter(logging.Formatter):
-    """One line a record: UTC time, pid, level, text; a traceback follows its text on the same line, escaped."""
+    """One line a record: UTC time, pid, level, text; a traceback stands on the same line, escaped."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line, without its end."""
-        time = datetime.fromtimestamp(record.created, timezone.utc).isoformat(timespec="milliseconds")
+        time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         text = UNSAFE.sub(_escaped, super().format(record))
         return f"{time.removesuffix('+00:00')}Z pid={os.getpid()} {record.levelname}: {text}"
 
@@ -39,7 +39,7 @@ class StdoutHandler(logging.Handler):
             stream = sys.stdout.buffer
             stream.write(line.encode("utf-8", "backslashreplace"))
             stream.flush()
-        except Exception:
+        except Exception:  # noqa: BLE001 - as every handler: a log that fails must not stop the work
             self.handleError(record)
 
 

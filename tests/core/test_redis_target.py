@@ -41,9 +41,21 @@ def test_every_form_is_read_and_shown_without_its_secrets(value: object, safe: s
 
 def test_what_belongs_to_the_client_reaches_it_in_its_own_spelling() -> None:
     target = read_target(
-        {"HOST": "h", "PASSWORD": "pw", "USERNAME": "me", "SSL": True, "ssl_keyfile": None}, PLACE
+        {"HOST": "h", "PASSWORD": "pw", "USERNAME": "me", "ssl_keyfile": None, "client_name": "us"}, PLACE
     )
-    assert target == RedisTarget(host="h", password="pw", options={"username": "me", "ssl": True})
+    assert target == RedisTarget(host="h", password="pw", options={"username": "me", "client_name": "us"})
+
+
+def test_a_host_with_tls_becomes_the_url_that_says_so() -> None:
+    target = read_target({"HOST": "::1", "PASSWORD": "pw", "SSL": True, "ssl_ca_certs": "/ca"}, PLACE)
+    assert target == RedisTarget(
+        url="rediss://[::1]:6379/0", options={"password": "pw", "ssl_ca_certs": "/ca"}
+    )
+
+
+def test_sentinels_with_tls_tell_the_client_so() -> None:
+    target = read_target({"SENTINELS": ["a"], "SERVICE": "m", "SSL": True}, PLACE)
+    assert target.options == {"ssl": True}
 
 
 def test_a_password_beside_a_url_is_an_option_of_the_client() -> None:
@@ -75,6 +87,8 @@ def test_a_password_beside_a_url_is_an_option_of_the_client() -> None:
         ({"PORT": "6379"}, '["PORT"]: must be a whole number'),
         ({"DB": -1}, '["DB"]: must be a whole number'),
         ({"PASSWORD": 1234}, '["PASSWORD"]: must be a string or None'),
+        ({"SSL": "yes"}, '["SSL"]: must be True or False'),
+        ({"URL": "redis://h", "SSL": True}, '["SSL"]: does not go together with "URL"'),
         ({"SENTINELS": [], "SERVICE": "m"}, '["SENTINELS"]: must name at least one'),
         ({"SENTINELS": [("h",)], "SERVICE": "m"}, '["SENTINELS"][0]: must be a pair'),
         ({"SENTINELS": [("h", "x")], "SERVICE": "m"}, '["SENTINELS"][0][1]: must be a whole number'),

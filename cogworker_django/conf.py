@@ -1,0 +1,145 @@
+"""Reads Django's settings and builds a process's runtime from them.
+
+What the engine needs of the project comes from here: the settings, the middleware and handlers that they
+name, the jobs' modules, the current time zone.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from importlib import import_module
+from typing import Any
+
+from django.conf import settings
+from django.utils.module_loading import autodiscover_modules
+from django.utils.timezone import make_aware
+
+from cogworker_django import runtime
+from cogworker_django.cache_target import cache_target
+from cogworker_django.client import JobClient, RedisDispatcher
+from cogworker_django.core.config import PLACE, Config
+from cogworker_django.core.errors import ConfigurationError
+from cogworker_django.core.middleware import Chain
+from cogworker_django.core.redis_target import RedisTarget
+from cogworker_django.core.settings import Problems
+from cogworker_django.definition import REGISTRY
+from cogworker_django.dotted_paths import imported_handlers, imported_middleware
+from cogworker_django.store.store import Store
+
+JOBS_MODULE = "jobs"  # what is imported of every installed app
+SERVER_ARGUMENTS = 4  # job, payload, queue, proceed
+CLIENT_ARGUMENTS = 5  # name, payload, queue, redis, proceed
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hooks:
+    """What the settings name by dotted path, imported."""
+
+    client_chain: Chain
+    server_chain: Chain
+    death_handlers: tuple[Callable[..., Any], ...]
+
+
+def load_config() -> Config:
+    """Read the settings as they are now.
+
+    Raises:
+        ConfigurationError: with every fault.
+    """
+    return Config.parse(getattr(settings, PLACE, {}), os.environ, _cache_target)
+
+
+def load_hooks(config: Config) -> Hooks:
+    """Import what the settings name.
+
+    Raises:
+        ConfigurationError: with everything that cannot be imported or called, each with its key.
+    """
+    problems = Problems()
+    client = imported_middleware(
+        config.client_middleware, f'{PLACE}["CLIENT_MIDDLEWARE"]', CLIENT_ARGUMENTS, problems
+    )
+    server = imported_middleware(
+        config.server_middleware, f'{PLACE}["SERVER_MIDDLEWARE"]', SERVER_ARGUMENTS, problems
+    )
+    handlers = imported_handlers(config.death_handlers, f'{PLACE}["DEATH_HANDLERS"]', problems)
+    problems.check()
+    return Hooks(client_chain=Chain(client), server_chain=Chain(server), death_handlers=handlers)
+
+
+def import_jobs() -> None:
+    """Import the modules in which jobs are defined, so that the registry knows them.
+
+    A module of `IMPORTS` that is missing is left to the checks, which report it with the other faults.
+    """
+    autodiscover_modules(JOBS_MODULE)
+    try:
+        import_listed(load_config())
+    except ConfigurationError:
+        return
+
+
+def import_listed(config: Config) -> None:
+    """Import the modules of `IMPORTS`.
+
+    Raises:
+        ConfigurationError: naming each that does not exist. What goes wrong inside one is raised as it is.
+    """
+    problems = Problems()
+    for index, name in enumerate(config.imports):
+        try:
+            import_module(name)
+        except ModuleNotFoundError as error:
+            if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+                raise
+            problems.add(f'{PLACE}["IMPORTS"][{index}]', f"there is no module {name}.")
+    problems.check()
+
+
+def build_runtime(*, concurrency: int | None = None) -> runtime.Runtime:
+    """Build what a process has of the package. Nothing connects yet.
+
+    Args:
+        concurrency: threads that will share the connections, if not as many as the settings say.
+
+    Raises:
+        ConfigurationError: with every fault of the settings.
+    """
+    config = load_config()
+    if concurrency is not None:
+        config = replace(config, concurrency=concurrency)
+    hooks = load_hooks(config)
+    store = Store(config)
+    client = JobClient(
+        RedisDispatcher(store.queues),
+        registry=REGISTRY,
+        chain=hooks.client_chain,
+        redis=store.client,
+        max_payload_bytes=config.max_payload_bytes,
+        naive_to_timestamp=_in_current_zone,
+    )
+    return runtime.Runtime(
+        config=config,
+        registry=REGISTRY,
+        store=store,
+        client=client,
+        server_chain=hooks.server_chain,
+        death_handlers=hooks.death_handlers,
+    )
+
+
+def reset_on_change(*, setting: str, **_: object) -> None:
+    """Drop the runtime when a test has overridden what it was built from."""
+    if setting in (PLACE, "CACHES"):
+        runtime.reset()
+
+
+def _cache_target(alias: str, place: str) -> RedisTarget:
+    return cache_target(settings.CACHES, alias, place)
+
+
+def _in_current_zone(naive: datetime) -> float:
+    return make_aware(naive).timestamp()
