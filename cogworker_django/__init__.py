@@ -1,7 +1,7 @@
 """Redis-backed background jobs for Django: the map of the package.
 
-A job's way: `definition` (``Job``, ``@job``) -> `pusher` and `client` (check, client middleware, encode) -> `store`
-(one script call) -> Redis -> `worker` (fetch, run, decide, settle).
+A job's way: `definition` (``Job``, ``@job``) -> `pusher` and `client` (check, client middleware, encode) ->
+`store` (one script call) -> Redis -> `worker` (fetch, run, decide, settle).
 
 Rooms, lowest first; nothing imports upward:
 

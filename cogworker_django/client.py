@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, NamedTuple
 
-from cogworker_django.core import arguments, times
+from cogworker_django.core import times
+from cogworker_django.core.arguments import checked, duplicate
 from cogworker_django.core.blueprint import Blueprint
-from cogworker_django.core.codec import encode
 from cogworker_django.core.dispatch import Dispatcher, Push
 from cogworker_django.core.identity import new_jid, new_jids
 from cogworker_django.core.item import read_item
 from cogworker_django.core.middleware import Chain
-from cogworker_django.core.payload import Payload
+from cogworker_django.core.payload import Payload, encoded
 from cogworker_django.core.recheck import rechecked
 from cogworker_django.core.registry import Registry
 from cogworker_django.core.text import described
@@ -147,15 +147,12 @@ class JobClient:
             RedisRefused: the same.
         """
         items = list(calls)
-        jids = new_jids(len(items))
         pushes: list[Push | None] = []
-        for args, jid in zip(items, jids, strict=True):
-            try:
-                if not isinstance(args, (tuple, list)):
-                    raise TypeError(f"expected a tuple or list of arguments, got {described(args)}")
-                pushes.append(self._prepared(blueprint, args, _NO_KWARGS, jid, None))
-            except (TypeError, ValueError) as error:
-                raise _placed(error, len(pushes)) from None
+        prepare = self._prepare_plain if self._chain.empty else self._prepare_each
+        try:
+            prepare(blueprint, items, pushes)
+        except (TypeError, ValueError) as error:
+            raise _placed(error, len(pushes)) from error
         return self._dispatch_many(pushes)
 
     def push(self, item: Mapping[str, Any]) -> str | None:
@@ -178,17 +175,37 @@ class JobClient:
             items: the jobs.
         """
         pushes: list[Push | None] = []
-        for item in items:
-            try:
+        given = list(items)
+        try:
+            for item in given:
                 pushes.append(self._prepared_item(item))
-            except (TypeError, ValueError) as error:
-                raise _placed(error, len(pushes)) from None
+        except (TypeError, ValueError) as error:
+            raise _placed(error, len(pushes)) from error
         return self._dispatch_many(pushes)
 
     def _prepared_item(self, item: Mapping[str, Any]) -> Push | None:
         read = read_item(item, self._blueprint_named)
         due = None if read.at is None else _Due(None, times.due(read.at, self._naive_to_timestamp))
         return self._prepared(read.blueprint, read.args, read.kwargs, read.jid or new_jid(), due)
+
+    def _prepare_each(
+        self, blueprint: Blueprint, calls: list[Sequence[Any]], pushes: list[Push | None]
+    ) -> None:
+        for args, jid in zip(calls, new_jids(len(calls)), strict=True):
+            pushes.append(self._prepared(blueprint, _as_tuple(args), _NO_KWARGS, jid, None))
+
+    def _prepare_plain(
+        self, blueprint: Blueprint, calls: list[Sequence[Any]], pushes: list[Push | None]
+    ) -> None:
+        """Do what `_prepare_each` does without middleware, in half the time: a bulk may be a million calls."""
+        check_call, build = blueprint.check_call, blueprint.payload
+        limit, now = self._max_payload_bytes, self._now()
+        for given, jid in zip(calls, new_jids(len(calls)), strict=True):
+            args = given if type(given) is tuple else _as_tuple(given)
+            check_call(args, _NO_KWARGS)
+            payload = build(checked(args, "args"), _NO_KWARGS, jid, now)
+            payload["enqueued_at"] = now
+            pushes.append(Push(payload, encoded(payload, limit), None, None))
 
     def _blueprint_named(self, name: str) -> Blueprint | None:
         job_class = self._registry.get(name)
@@ -200,8 +217,8 @@ class JobClient:
         """Everything before the write; None if middleware did not proceed."""
         blueprint.check_call(args, kwargs)
         payload = blueprint.payload(
-            arguments.checked(args, "args"),
-            arguments.checked(kwargs, "kwargs") if kwargs else {},
+            checked(args, "args"),
+            checked(kwargs, "kwargs") if kwargs else {},
             jid,
             self._now(),
         )
@@ -216,7 +233,7 @@ class JobClient:
 
     def _admitted(self, payload: Payload) -> Payload | None:
         # A copy, since nested option values belong to the blueprint and middleware may change them in place.
-        offered = arguments.duplicate(payload)
+        offered = duplicate(payload)
         admitted = False
 
         def admit() -> Any:
@@ -236,14 +253,7 @@ class JobClient:
             at = due.at
         else:
             payload["enqueued_at"] = now
-        raw = encode(payload)
-        if len(raw) > self._max_payload_bytes:
-            raise ValueError(
-                f"the payload of {payload['class']} is {len(raw):,} bytes, over the limit of "
-                f'{self._max_payload_bytes:,} (COGWORKER["MAX_PAYLOAD_BYTES"]): pass less, or the id of what '
-                "is stored elsewhere"
-            )
-        return Push(payload, raw, delay, at)
+        return Push(payload, encoded(payload, self._max_payload_bytes), delay, at)
 
     def _dispatch_one(self, push: Push | None) -> str | None:
         return None if push is None else self._dispatcher.push([push])[0]
@@ -264,6 +274,12 @@ def _due_after(payload: Payload, due: _Due | None) -> _Due | None:
         payload.pop("at", None)
         return None
     return due if due is not None and at == due.at else _Due(None, times.due(at, times.refuse_naive))
+
+
+def _as_tuple(args: object) -> tuple[Any, ...]:
+    if not isinstance(args, (tuple, list)):
+        raise TypeError(f"expected a tuple or list of arguments, not {described(args)}")
+    return tuple(args)
 
 
 def _placed(error: TypeError | ValueError, index: int) -> TypeError | ValueError:

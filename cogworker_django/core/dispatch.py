@@ -6,13 +6,19 @@ In a worker or a web process Redis is behind it; under test it may be a list.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
+
+import msgspec
 
 from cogworker_django.core.payload import Payload
 
 
-class Push(NamedTuple):
-    """A job ready to be written."""
+class Push(msgspec.Struct, frozen=True, gc=False):
+    """A job ready to be written.
+
+    A struct, and one the garbage collector does not look at, because there may be a million at once; it never
+    refers to itself.
+    """
 
     payload: Payload
     """The job."""

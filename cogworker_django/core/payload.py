@@ -79,6 +79,25 @@ def check_shape(payload: Payload) -> Payload:
 _NO_KWARGS: dict[str, Any] = {}
 
 
+def encoded(payload: Payload, limit: int) -> bytes:
+    """Write a job as bytes.
+
+    Args:
+        payload: the job, its values checked.
+        limit: the most bytes it may have.
+
+    Raises:
+        ValueError: it has more; the message names the size, the limit and the setting.
+    """
+    raw = codec.encode(payload)
+    if len(raw) <= limit:
+        return raw
+    raise ValueError(
+        f"the payload of {payload['class']} is {len(raw):,} bytes, over the limit of {limit:,} "
+        '(COGWORKER["MAX_PAYLOAD_BYTES"]): pass less, or the id of what is stored elsewhere'
+    )
+
+
 def failures(payload: Payload, field: str = "retry_count") -> int:
     """Read how many failed attempts a payload has recorded.
 

@@ -50,7 +50,7 @@ def error_class(error: BaseException) -> str:
     """
     try:
         name = scrub(type(error).__name__, CLASS_LIMIT)
-    except BaseException:  # a metaclass may do anything
+    except BaseException:  # noqa: BLE001 - a metaclass may do anything
         name = ""
     return name or "Exception"
 
@@ -66,7 +66,7 @@ def error_message(error: BaseException) -> str:
     """
     try:
         return scrub(str(error), MESSAGE_LIMIT)
-    except BaseException:  # a user's __str__ may raise anything, an exit included
+    except BaseException:  # noqa: BLE001 - a user's __str__ may raise anything, an exit included
         return f"#<{error_class(error)}>"
 
 
@@ -86,7 +86,7 @@ def backtrace(error: BaseException) -> list[str]:
             type(error), error, error.__traceback__, limit=-BACKTRACE_FRAMES, compact=True
         )
         lines = "".join(report.format()).rstrip("\n").split("\n")
-    except BaseException:  # foreign __str__, __cause__ or source loaders take part
+    except BaseException:  # noqa: BLE001 - foreign __str__, __cause__ or source loaders take part
         lines = [f"{error_class(error)}: {error_message(error)}"]
     return [scrub(line, BACKTRACE_LINE_LIMIT) for line in lines[-BACKTRACE_LINES:]]
 
@@ -117,7 +117,7 @@ def described(value: object, limit: int = 100) -> str:
     """
     try:
         return one_line(repr(value), limit)
-    except BaseException:  # a foreign __repr__ may raise anything
+    except BaseException:  # noqa: BLE001 - a foreign __repr__ may raise anything
         return f"a {type(value).__name__}"
 
 
