@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from collections.abc import Callable
 
 
 class Gate:
@@ -64,3 +65,25 @@ class WaitingRoom:
         """Wakes all."""
         while self._gates:
             self.wake_one()
+
+
+class Alarm:
+    """Calls the keeper when it sleeps; costs next to nothing while it is awake."""
+
+    __slots__ = ("_gate", "_sleeping")
+
+    def __init__(self) -> None:
+        self._gate = Gate()
+        self._sleeping = False
+
+    def ring(self) -> None:
+        """Something has to be seen to."""
+        if self._sleeping:
+            self._gate.open()
+
+    def sleep(self, timeout: float, needed: Callable[[], bool]) -> None:
+        """Sleeps until it rings, `timeout` seconds at most, unless `needed` says that there is something already."""
+        self._sleeping = True
+        if not needed():
+            self._gate.wait(timeout)
+        self._sleeping = False

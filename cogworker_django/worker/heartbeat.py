@@ -15,6 +15,7 @@ from cogworker_django.core.errors import CogworkerError
 from cogworker_django.store.clock import RedisClock
 from cogworker_django.store.processes import Processes
 from cogworker_django.worker.exchange import Exchange
+from cogworker_django.worker.listener import Listener
 from cogworker_django.worker.outage import Collapser
 from cogworker_django.worker.work import Work
 
@@ -31,6 +32,7 @@ class Heartbeat:
         processes: writes presence.
         clock: told Redis's time by each beat.
         exchange: knows how far this process has come.
+        listener: reads the commands itself while it waits.
         work: knows what runs.
         identity: of this process.
         info: what never changes about it: queues, concurrency, version, tag.
@@ -44,6 +46,7 @@ class Heartbeat:
         processes: Processes,
         clock: RedisClock,
         exchange: Exchange,
+        listener: Listener,
         work: Work,
         identity: str,
         info: dict[str, Any],
@@ -59,6 +62,7 @@ class Heartbeat:
         self._processes = processes
         self._clock = clock
         self._exchange = exchange
+        self._listener = listener
         self._work = work
         self._identity = identity
         self._info = {"hostname": socket.gethostname(), "pid": os.getpid(), "started_at": time.time(), **info}
@@ -100,7 +104,7 @@ class Heartbeat:
                 self._identity,
                 progress=self._exchange.progress,
                 info=codec.encode(info),
-                read_commands=not self._exchange.listening,
+                read_commands=not self._listener.busy,
             )
             self._clock.tell(reply.now)
             self._publish()

@@ -11,8 +11,9 @@ from cogworker_django.core.outcome import Failed, Outcome
 from cogworker_django.core.payload import Payload, read
 from cogworker_django.core.text import error_class, error_message, one_line
 from cogworker_django.worker.delivery import Delivery
-from cogworker_django.worker.exchange import Chore, Exchange
+from cogworker_django.worker.exchange import Chore
 from cogworker_django.worker.gates import Gate
+from cogworker_django.worker.handout import Handout
 from cogworker_django.worker.judge import Judge
 from cogworker_django.worker.runner import Runner
 
@@ -27,19 +28,19 @@ class Processor:
 
     Args:
         number: its number in the process, from 1.
-        exchange: where jobs come from and verdicts go.
+        handout: where jobs come from and verdicts go.
         runner: runs the job.
         judge: decides about it.
     """
 
-    def __init__(self, number: int, exchange: Exchange, runner: Runner, judge: Judge) -> None:
+    def __init__(self, number: int, handout: Handout, runner: Runner, judge: Judge) -> None:
         self.name = f"cogworker-{number}"
         self.delivery: Delivery | None = None
         """The job it runs."""
         self.since = 0.0
         """Since when, epoch seconds."""
         self.thread = threading.Thread(target=self._loop, name=self.name, daemon=True)
-        self._exchange = exchange
+        self._handout = handout
         self._runner = runner
         self._judge = judge
         self._gate = Gate()
@@ -58,7 +59,7 @@ class Processor:
                 time.sleep(ERROR_PAUSE)
 
     def _step(self) -> bool:
-        work = self._exchange.take(self._gate)
+        work = self._handout.take(self._gate)
         if work is None:
             return False
         if isinstance(work, Delivery):
@@ -84,7 +85,7 @@ class Processor:
         try:
             payload = read(delivery.raw)
         except UnreadablePayload as error:
-            self._exchange.settle(self._judge.unreadable(delivery, error))
+            self._handout.settle(self._judge.unreadable(delivery, error))
             return
         talkative = logger.isEnabledFor(logging.INFO)
         if talkative:
@@ -93,7 +94,7 @@ class Processor:
         seconds = time.monotonic() - began
         # It has run: whatever goes wrong from here on, it must not run again because of that.
         self._settle(delivery, payload, outcome, seconds)
-        self._exchange.pace.job(seconds)
+        self._handout.job_took(seconds)
         if talkative and type(outcome) is not Failed:
             _log(logging.INFO, "done: %s jid=%s in %.3f s", payload["class"], payload["jid"], seconds)
 
@@ -105,16 +106,16 @@ class Processor:
             else:
                 success = self._judge.success(delivery, payload)
                 if success is None:
-                    self._exchange.done(delivery.token)
+                    self._handout.done(delivery.token)
                     return
                 settlement = success
         except BaseException as bug:  # noqa: BLE001 - recording failed, the run did not
             logger.exception("the end of jid=%s could not be recorded as it should", payload.get("jid"))
             if not isinstance(outcome, Failed):
-                self._exchange.done(delivery.token)
+                self._handout.done(delivery.token)
                 return
             settlement = self._judge.interrupt(delivery, bug)
-        self._exchange.settle(settlement)
+        self._handout.settle(settlement)
 
 
 def _log_failure(payload: Payload, error: BaseException) -> None:

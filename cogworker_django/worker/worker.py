@@ -18,6 +18,8 @@ from cogworker_django.runtime import Runtime
 from cogworker_django.store.jobsets import SetName
 from cogworker_django.worker.deaths import DeathHooks
 from cogworker_django.worker.exchange import Exchange
+from cogworker_django.worker.gates import Alarm, WaitingRoom
+from cogworker_django.worker.handout import Handout
 from cogworker_django.worker.heartbeat import Heartbeat
 from cogworker_django.worker.judge import Judge
 from cogworker_django.worker.keeper import Keeper
@@ -75,32 +77,38 @@ class Worker:
         self._scheduler = Scheduler(store.jobsets, store.clock, self._outages, quiet=lambda: self.quiet)
         names = [name for name, _ in plan.queues]
         self._queues = names
+        idle, alarm = WaitingRoom(), Alarm()
+        listener = Listener(
+            store.bells(BLOCK),
+            store.keys,
+            self.identity,
+            names,
+            on_command=on_command,
+            on_schedule=self._scheduler.ring,
+        )
         self.exchange = Exchange(
             store.trips(self.identity, reliable=plan.reliable),
-            Listener(
-                store.bells(BLOCK),
-                store.keys,
-                self.identity,
-                names,
-                on_command=on_command,
-                on_schedule=self._scheduler.ring,
-            ),
+            idle,
+            listener,
+            alarm,
             store.clock,
             Picks(plan.queues),
             self._outages,
             threads=plan.concurrency,
             on_due=self._scheduler.hint,
         )
+        self._handout = Handout(self.exchange, idle, listener, alarm, self._outages)
         runner = Runner(runtime.registry, runtime.server_chain, before, after)
         judge = Judge(store.settlements, runtime.registry, self._deaths, self.identity)
         self.processors = [
-            Processor(number, self.exchange, runner, judge) for number in range(1, plan.concurrency + 1)
+            Processor(number, self._handout, runner, judge) for number in range(1, plan.concurrency + 1)
         ]
         self.work = Work(self.processors)
         self.heartbeat = Heartbeat(
             store.processes,
             store.clock,
             self.exchange,
+            listener,
             self.work,
             self.identity,
             {
@@ -114,7 +122,9 @@ class Worker:
             outages=self._outages,
             on_command=on_command,
         )
-        self._keeper = Keeper(self.exchange, interval=config.fetch_idle_max_interval)
+        self._keeper = Keeper(
+            self.exchange, idle, listener, alarm, self._outages, interval=config.fetch_idle_max_interval
+        )
         self._rescuer = Rescuer(
             store,
             self.identity,
@@ -126,7 +136,7 @@ class Worker:
             max_orphanings=config.max_orphanings,
             outages=self._outages,
             after=self._look_after,
-            hand_over=self.exchange.add_chore,
+            hand_over=self._handout.add_chore,
         )
 
     def start(self) -> None:
@@ -137,14 +147,14 @@ class Worker:
     def set_quiet(self, quiet: bool) -> None:
         """Stops fetching and scheduling, or takes both up again. Beats and recovery go on."""
         self.quiet = self.heartbeat.quiet = quiet
-        self.exchange.set_quiet(quiet)
+        self._handout.set_quiet(quiet)
         self._scheduler.ring()
         self.heartbeat.beat()
 
     def close(self) -> None:
         """Takes no more work; what runs goes on."""
         self.quiet = True
-        self.exchange.close()
+        self._handout.close()
 
     @property
     def running(self) -> bool:

@@ -1,0 +1,43 @@
+"""Jobs that were fetched and have not started."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+
+from cogworker_django.worker.delivery import Delivery
+
+
+class Buffer:
+    """First in, first out; threads take from it without a lock."""
+
+    def __init__(self) -> None:
+        self._jobs: deque[Delivery] = deque()
+        self.pop = self._jobs.popleft
+        """Takes the next job out; IndexError when there is none."""
+        self.put_back = self._jobs.appendleft
+        """Puts a job back where it was taken."""
+
+    def __len__(self) -> int:
+        return len(self._jobs)
+
+    def extend(self, jobs: Iterable[Delivery]) -> None:
+        """Adds jobs in the order of their tokens."""
+        self._jobs.extend(jobs)
+
+    def empty(self) -> list[Delivery]:
+        """Takes everything out, while other threads may be taking too."""
+        jobs = []
+        while self._jobs:
+            try:
+                jobs.append(self._jobs.popleft())
+            except IndexError:
+                break
+        return jobs
+
+    def oldest_waited(self, now: float) -> float:
+        """For how many seconds the next job has been waiting; 0 when there is none."""
+        try:
+            return now - self._jobs[0].fetched
+        except IndexError:
+            return 0.0

@@ -1,0 +1,142 @@
+"""What a processor thread deals with: it takes work here, waits for it here, and hands verdicts in."""
+
+from __future__ import annotations
+
+import time
+
+from cogworker_django.core.errors import CogworkerError
+from cogworker_django.store.settlement import Settlement
+from cogworker_django.worker.delivery import Delivery
+from cogworker_django.worker.exchange import Chore, Exchange, number
+from cogworker_django.worker.gates import Alarm, Gate, WaitingRoom
+from cogworker_django.worker.listener import Listener
+from cogworker_django.worker.outage import Collapser
+
+STALE_AFTER = 1.0
+"""Seconds in the buffer after which a job is looked up before it runs: the process may have been frozen so long
+that others took its jobs."""
+
+
+class Handout:
+    """Gives each thread the next job; one idle thread waits at the bells, the others at gates of their own.
+
+    Args:
+        exchange: makes the trips.
+        idle: the gates.
+        listener: the wait at the bells.
+        alarm: calls the keeper.
+        outages: where errors are reported.
+    """
+
+    def __init__(
+        self, exchange: Exchange, idle: WaitingRoom, listener: Listener, alarm: Alarm, outages: Collapser
+    ) -> None:
+        self._exchange = exchange
+        self._buffer = exchange.buffer
+        self._chores = exchange.chores
+        self._hold = exchange.hold
+        self._pace = exchange.pace
+        self._idle = idle
+        self._listener = listener
+        self._alarm = alarm
+        self._outages = outages
+
+    def take(self, gate: Gate) -> Delivery | Chore | None:
+        """The next thing to do; waits for it.
+
+        Args:
+            gate: the calling thread's own.
+
+        Returns:
+            A job, or a death hook to run, or None when the process takes no more work.
+        """
+        self._exchange.hands_full = False
+        while not self._exchange.closed:
+            if self._chores:
+                return self._chores.popleft()
+            if self._exchange.needs_trip():
+                self._exchange.try_trip(leader=1)
+            try:
+                delivery = self._buffer.pop()
+            except IndexError:
+                self._wait(gate)
+                continue
+            if time.monotonic() - delivery.fetched > STALE_AFTER:
+                self._doubt(delivery)
+                continue
+            self._exchange.started = number(delivery)
+            if self._idle and (self._pace.slow if self._buffer else not self._listener.busy):
+                self._idle.wake_one()
+            return delivery
+        return None
+
+    def done(self, token: str) -> None:
+        """A success that needs no write beyond its removal."""
+        self._hold.done.append(token)
+        self._alarm.ring()
+
+    def settle(self, settlement: Settlement) -> None:
+        """A verdict; from here on the job never runs again in this process."""
+        self._hold.verdicts.append(settlement)
+        self._alarm.ring()
+
+    def job_took(self, seconds: float) -> None:
+        """Tells how long a job ran."""
+        self._pace.job(seconds)
+
+    def add_chore(self, chore: Chore) -> None:
+        """Something for a processor thread to do between jobs."""
+        self._chores.append(chore)
+        self._idle.wake_one()
+
+    def set_quiet(self, quiet: bool) -> None:
+        """Stops fetching, or starts it again; what was fetched ahead goes back."""
+        self._exchange.quiet = self._listener.quiet = quiet
+        self._exchange.expect_jobs()
+        if quiet:
+            self._exchange.give_back()
+        self._wake_everybody()
+
+    def close(self) -> None:
+        """Lets every thread that asks for work go home; jobs that run go on."""
+        self._exchange.closed = True
+        self._wake_everybody()
+
+    def _wake_everybody(self) -> None:
+        self._idle.wake_all()
+        self._alarm.ring()
+        self._listener.wake()
+
+    def _doubt(self, delivery: Delivery) -> None:
+        self._buffer.put_back(delivery)
+        self._exchange.suspect()
+        self._exchange.try_trip(leader=1)
+
+    def _wait(self, gate: Gate) -> None:
+        resting = self._exchange.resting
+        if resting <= 0 and not self._exchange.needs_trip() and self._listener.enter():
+            try:
+                if not self._work_waits():
+                    self._listen()
+            finally:
+                self._listener.leave()
+            return
+        self._idle.enter(gate)
+        if self._work_waits() or self._exchange.closed:
+            self._idle.leave(gate)
+        elif not gate.wait(resting if resting > 0 else -1):
+            self._idle.leave(gate)
+
+    def _work_waits(self) -> bool:
+        """Whether there is something to do now; a trip that is under way brings what there is by itself."""
+        exchange = self._exchange
+        return bool(self._buffer or self._chores or (exchange.needs_trip() and not exchange.under_way))
+
+    def _listen(self) -> None:
+        try:
+            if self._listener.listen():
+                self._exchange.expect_jobs()
+        except CogworkerError as error:
+            self._exchange.failed("waiting for jobs", error)
+        else:
+            self._outages.succeeded("waiting for jobs")

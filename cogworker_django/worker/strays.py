@@ -1,0 +1,63 @@
+"""Comparing what the server holds for this process with what the process holds itself."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+
+from cogworker_django.store.trips import Trips, number_of
+from cogworker_django.worker.buffer import Buffer
+from cogworker_django.worker.delivery import Delivery
+from cogworker_django.worker.hold import Hold
+
+logger = logging.getLogger("cogworker")
+
+
+class Strays:
+    """Sets the two right, with the exchange's lock held.
+
+    Args:
+        trips: reads the process's hash.
+        hold: what the process has in hand.
+        buffer: what of it has not started.
+    """
+
+    def __init__(self, trips: Trips, hold: Hold, buffer: Buffer) -> None:
+        self._trips = trips
+        self._hold = hold
+        self._buffer = buffer
+
+    def reconcile(self) -> None:
+        """Drops jobs that others have taken over, and takes up those that arrived without our hearing of it.
+
+        Raises:
+            RedisUnavailable: nothing has changed.
+        """
+        held = self._trips.held()
+        strays = sorted(held - self._hold.jobs.keys(), key=number_of)
+        raws = self._trips.raw(strays)
+        self._drop_lost(held)
+        self._adopt(strays, raws)
+
+    def _drop_lost(self, held: set[str]) -> None:
+        now, kept = time.monotonic(), []
+        for delivery in self._buffer.empty():
+            if delivery.token in held:
+                delivery.fetched = now
+                kept.append(delivery)
+            else:
+                self._hold.drop([delivery.token])
+        self._buffer.extend(kept)
+
+    def _adopt(self, tokens: Sequence[str], raws: Sequence[bytes | None]) -> None:
+        now = time.monotonic()
+        strays = [
+            Delivery(token, token.split(":", 1)[1], raw, now, True)
+            for token, raw in zip(tokens, raws, strict=True)
+            if raw is not None
+        ]
+        if strays:
+            logger.warning("%d jobs had been fetched without this process hearing of it; they run now", len(strays))
+        self._hold.add(strays)
+        self._buffer.extend(strays)
