@@ -1,4 +1,4 @@
-"""Samples a worker with py-spy, from outside: that slows it less than a profiler inside. Adds up by function."""
+"""Samples a worker with py-spy, from outside: that slows it less than a profiler inside. By function."""
 
 import collections
 import re
