@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from cogworker_django.api.door import opened
 from cogworker_django.api.record import JobRecord
@@ -43,7 +43,7 @@ class SetEntry(JobRecord):
         (outcome,) = self._store.graduation.requeue(self._name, [self.value])
         if outcome == INVALID:
             raise UnreadablePayload(
-                f"The job {self.jid} cannot be retried: it names no queue. Delete it instead."
+                f"Job {self.jid} cannot be retried: it names no queue. Delete it instead."
             )
         return _moved(outcome)
 
@@ -97,12 +97,12 @@ class JobSet:
         return self._store.jobsets.size(self.set_name)
 
     def __iter__(self) -> Iterator[SetEntry]:
-        """Go through the entries; what stays comes exactly once, whatever is added or deleted meanwhile."""
+        """Go through the entries; what stays comes once, whatever is added or deleted meanwhile."""
         for entry in self._store.jobsets.walk(self.set_name, newest_first=self.newest_first):
             yield self._entry(entry)
 
     def page(self, start: int, stop: int) -> list[SetEntry]:
-        """Read the entries from one rank to another, both included and counted from 0, in iteration's order."""
+        """Read the entries from one rank to another, both included, counted from 0 as iteration goes."""
         entries = self._store.jobsets.page(self.set_name, start, stop, newest_first=self.newest_first)
         return [self._entry(entry) for entry in entries]
 
@@ -117,32 +117,32 @@ class JobSet:
         Returns:
             How many were moved; those that name no queue, or one that cannot be written, stay.
         """
-        return self._all(lambda members: self._store.graduation.requeue(self.set_name, members))
+        return self._all(lambda members: _counted(self._store.graduation.requeue(self.set_name, members)))
 
     def clear(self) -> int:
         """Delete all jobs that are there now and the records of their attempts, 1,000 a step; return how many."""
-
-        def remove(members: list[bytes]) -> list[str]:
-            removed = self._store.jobsets.remove(self.set_name, members)
-            return [MOVED] * removed + [GONE] * (len(members) - removed)
-
-        return self._all(remove)
+        return self._all(lambda members: (self._store.jobsets.remove(self.set_name, members), 0))
 
     def _entry(self, entry: Entry) -> SetEntry:
         return SetEntry(entry, self.set_name, self._store)
 
-    def _all(self, act: Callable[[list[bytes]], list[str]]) -> int:
-        """Do something to all entries in steps, so that no single call is long; return how many left the set."""
-        todo, seen, stay, moved = self.size, 0, 0, 0
+    def _all(self, act: Callable[[list[bytes]], tuple[int, int]]) -> int:
+        """Do something to all entries in steps, so that no single call is long.
+
+        Args:
+            act: does it to some, and tells how many of them left the set and how many are still there.
+
+        Returns:
+            How many left the set.
+        """
+        todo, seen, stay, left = self.size, 0, 0, 0
         while seen < todo:
             _, entries = self._store.jobsets.lowest(self.set_name, skip=stay)
             if not entries:
                 break
-            outcomes = act([entry.member for entry in entries])
-            seen += len(outcomes)
-            moved += outcomes.count(MOVED)
-            stay += sum(outcome not in (MOVED, GONE) for outcome in outcomes)
-        return moved
+            went, stayed = act([entry.member for entry in entries])
+            seen, left, stay = seen + len(entries), left + went, stay + stayed
+        return left
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>"
@@ -161,7 +161,7 @@ class RetrySet(JobSet):
 
     def kill_all(self) -> int:
         """Move all jobs that are there now to the dead ones, 1,000 a step; return how many."""
-        return self._all(lambda members: self._store.jobsets.kill(self.set_name, members))
+        return self._all(lambda members: _counted(self._store.jobsets.kill(self.set_name, members)))
 
 
 class DeadSet(JobSet):
@@ -169,6 +169,11 @@ class DeadSet(JobSet):
 
     set_name = SetName.DEAD
     newest_first = True
+
+
+def _counted(outcomes: list[str]) -> tuple[int, int]:
+    moved = outcomes.count(MOVED)
+    return moved, len(outcomes) - moved - outcomes.count(GONE)
 
 
 def _moved(outcome: str) -> bool:

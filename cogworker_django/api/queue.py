@@ -71,7 +71,7 @@ class Queue:
         return self._queues.delete(self.name, jid)
 
     def __iter__(self) -> Iterator[QueuedJob]:
-        """Go through the jobs; one that stays is never passed over, but one may come twice while others move."""
+        """Go through the jobs; one that stays is never passed over, but may come twice while others move."""
         for raw in self._queues.walk(self.name):
             yield QueuedJob(raw, self.name, self._queues)
 

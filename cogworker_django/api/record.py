@@ -14,8 +14,8 @@ from cogworker_django.core.payload import Payload
 class JobRecord:
     """A job read from where it is stored.
 
-    What cannot be read as a job shows as one whose `klass` is `(unparseable)`, with the reason and the stored text
-    in its `item` (Reference 3.1).
+    What cannot be read as a job shows as one whose `klass` is `(unparseable)`, with the reason and the stored
+    text in its `item` (Reference 3.1).
 
     Args:
         value: the job as stored.

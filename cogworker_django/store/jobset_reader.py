@@ -130,7 +130,8 @@ class JobSetReader:
             name: the set.
             jid: the job's id.
         """
-        pattern, cursor = f"*{literal(jid)}*", 0
+        # As it stands inside a payload, where JSON escapes what needs it.
+        pattern, cursor = f"*{literal(codec.encode(jid).decode())}*", 0
         while True:
             scan = ("ZSCAN", self._of[name], cursor, "MATCH", pattern, "COUNT", SCAN_STEP)
             cursor, flat = self._gateway.call(*scan)

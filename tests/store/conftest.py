@@ -1,0 +1,3 @@
+from tests.stores import store
+
+__all__ = ["store"]
