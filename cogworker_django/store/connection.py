@@ -51,7 +51,7 @@ def connect(target: RedisTarget, *, connections: int, timeout: float = TIMEOUT) 
 
 
 def _cluster(target: RedisTarget, options: dict[str, Any]) -> redis.Redis:
-    cluster: Any = RedisCluster.from_url(target.url, cluster_error_retry_attempts=0, **options)
+    cluster: Any = RedisCluster.from_url(target.url or "", cluster_error_retry_attempts=0, **options)
     client: redis.Redis = cluster
     return client
 

@@ -89,9 +89,7 @@ class JobSets(JobSetReader):
         """
         return int(self._gateway.run("postpone", (self._of[name], self._keys.nothing), (seconds, *members)))
 
-    def reschedule(
-        self, name: SetName, member: bytes, *, at: float | None = None, delay: float = 0.0
-    ) -> bool:
+    def reschedule(self, name: SetName, member: bytes, *, at: float | None = None, delay: float = 0.0) -> bool:
         """Give an entry another due time. A dead one goes to `retry` with it.
 
         Args:

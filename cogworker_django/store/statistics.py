@@ -109,9 +109,7 @@ class Statistics:
         """
         current = hour_of(replies.seconds(self._gateway.call("TIME")))
         numbers = range(current - hours + 1, current + 1)
-        counts = replies.each(
-            self._gateway, [("HMGET", self._keys.throughput(n), *map(str, Counted)) for n in numbers]
-        )
+        counts = replies.each(self._gateway, [("HMGET", self._keys.throughput(n), *map(str, Counted)) for n in numbers])
         return [_hour_count(n, reply) for n, reply in zip(numbers, counts, strict=True)]
 
     def _enqueued(self, names: list[bytes]) -> int:

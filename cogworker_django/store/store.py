@@ -38,9 +38,7 @@ class Store:
         self.server = Server(self.gateway)
         self.queues = Queues(self.gateway)
         self.queue_reader = QueueReader(self.gateway)
-        self.jobsets = JobSets(
-            self.gateway, dead_max_jobs=config.dead_max_jobs, dead_max_age=config.dead_max_age
-        )
+        self.jobsets = JobSets(self.gateway, dead_max_jobs=config.dead_max_jobs, dead_max_age=config.dead_max_age)
         self.graduation = Graduation(self.jobsets)
         self.attempts = Attempts(self.gateway)
         self.statistics = Statistics(self.gateway)

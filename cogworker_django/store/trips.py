@@ -158,14 +158,13 @@ class Trips:
     def _requeue(self, tokens: Sequence[str]) -> tuple[int, dict[str, str]]:
         keys = self._gateway.keys
         ordered = sorted(tokens, key=number_of, reverse=True)
-        moved, refused = 0, {}
+        moved = 0
+        refused: dict[str, str] = {}
         for first in range(0, len(ordered), REQUEUE_BATCH):
             args = (keys.prefix, *ordered[first : first + REQUEUE_BATCH])
             reply = self._gateway.run("requeue", (self._hash, keys.queues, keys.nothing), args)
             moved += reply[0]
-            refused |= {
-                token.decode(): error.decode() for token, error in zip(reply[1::2], reply[2::2], strict=True)
-            }
+            refused |= {token.decode(): error.decode() for token, error in zip(reply[1::2], reply[2::2], strict=True)}
         return moved, refused
 
     def _put_front(self, deliveries: Sequence[Fetched]) -> None:

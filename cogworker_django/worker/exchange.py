@@ -255,7 +255,8 @@ class Exchange:
 
     def _lost_reply(self, error: CogworkerError) -> None:
         """The server may have moved jobs before the reply was lost: the two sides are compared before anything
-        else happens."""
+        else happens.
+        """
         self.suspect()
         self.failed("exchange", error)
 

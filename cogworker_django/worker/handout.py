@@ -122,9 +122,7 @@ class Handout:
                 self._listener.leave()
             return
         self._idle.enter(gate)
-        if self._work_waits() or self._exchange.closed:
-            self._idle.leave(gate)
-        elif not gate.wait(resting if resting > 0 else -1):
+        if self._work_waits() or self._exchange.closed or not gate.wait(resting if resting > 0 else -1):
             self._idle.leave(gate)
 
     def _work_waits(self) -> bool:

@@ -58,7 +58,8 @@ class Hold:
 
     def restore(self, done: Sequence[str], verdicts: Sequence[Settlement]) -> None:
         """Puts the verdicts of a failed trip back where they were: whether it arrived is unknown, and a repeat of
-        what arrived finds its token gone."""
+        what arrived finds its token gone.
+        """
         self.done.extendleft(reversed(done))
         self.verdicts.extendleft(reversed(verdicts))
 

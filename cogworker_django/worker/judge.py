@@ -44,9 +44,7 @@ class Judge:
         host: the identity of this process, for the attempts log.
     """
 
-    def __init__(
-        self, settlements: Settlements, registry: Registry[type[Job]], deaths: DeathHooks, host: str
-    ) -> None:
+    def __init__(self, settlements: Settlements, registry: Registry[type[Job]], deaths: DeathHooks, host: str) -> None:
         self._settlements = settlements
         self._registry = registry
         self._deaths = deaths
@@ -71,7 +69,7 @@ class Judge:
         now = time.time()
         try:
             entry = codec.encode(self._entry(delivery, payload, error, now))
-        except Exception as trouble:
+        except Exception as trouble:  # noqa: BLE001 - whatever middleware put into the payload
             logger.error("the failure of jid=%s does not encode: %s", delivery_jid(delivery), trouble)
             return self.interrupt(delivery, error, killed=verdict.fate is not Fate.RETRY)
         attempt = self._attempt(failures(payload) + 1, error, verdict.fate, now, seconds)
@@ -129,9 +127,7 @@ class Judge:
         entry |= {name: original[name] for name in ("args", "kwargs") if name in original}
         return entry
 
-    def _attempt(
-        self, number: int, error: BaseException, fate: Fate, now: float, seconds: float | None
-    ) -> Attempt:
+    def _attempt(self, number: int, error: BaseException, fate: Fate, now: float, seconds: float | None) -> Attempt:
         return Attempt(
             attempt=number,
             failed_at=now,

@@ -96,9 +96,7 @@ class Launcher:
     def _worker(self, reliable: bool) -> Worker:
         options = self._options
         plan = Plan(concurrency=options.concurrency, queues=options.queues, reliable=reliable, tag=options.tag)
-        return Worker(
-            self._runtime, plan, before=self._before, after=self._after, on_command=self._commands.put
-        )
+        return Worker(self._runtime, plan, before=self._before, after=self._after, on_command=self._commands.put)
 
     def _told_to_stop(self, seconds: float) -> bool:
         try:
@@ -122,9 +120,7 @@ class Launcher:
         except RedisUnavailable:
             return
         if policy not in (None, "noeviction"):
-            logger.warning(
-                "Redis may throw jobs away: its maxmemory-policy is %s; set it to noeviction", policy
-            )
+            logger.warning("Redis may throw jobs away: its maxmemory-policy is %s; set it to noeviction", policy)
 
     def _banner(self, worker: Worker) -> None:
         queues = ", ".join(f"{name} ({weight})" if weight > 1 else name for name, weight in self._options.queues)

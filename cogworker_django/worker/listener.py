@@ -90,7 +90,8 @@ class Listener:
 
     def sees_jobs(self) -> bool:
         """Whether a look into the queues is worth a trip. Where a queue is paused only a trip can tell whether it
-        still is, so then the answer is yes."""
+        still is, so then the answer is yes.
+        """
         return bool(self.paused) or self._bells.any_jobs(list(self._queues))
 
     def wake(self) -> None:

@@ -54,7 +54,7 @@ class Processor:
             try:
                 if not self._step():
                     return
-            except BaseException:  # noqa: BLE001 - the thread survives everything
+            except BaseException:
                 logger.exception("%s met an error and goes on", self.name)
                 time.sleep(ERROR_PAUSE)
 
@@ -109,7 +109,7 @@ class Processor:
                     self._handout.done(delivery.token)
                     return
                 settlement = success
-        except BaseException as bug:  # noqa: BLE001 - recording failed, the run did not
+        except BaseException as bug:
             logger.exception("the end of jid=%s could not be recorded as it should", payload.get("jid"))
             if not isinstance(outcome, Failed):
                 self._handout.done(delivery.token)

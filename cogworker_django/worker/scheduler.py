@@ -64,9 +64,7 @@ class Scheduler:
         quiet: whether the process takes no more work.
     """
 
-    def __init__(
-        self, jobsets: JobSets, clock: RedisClock, outages: Outages, *, quiet: Callable[[], bool]
-    ) -> None:
+    def __init__(self, jobsets: JobSets, clock: RedisClock, outages: Outages, *, quiet: Callable[[], bool]) -> None:
         self._jobsets = jobsets
         self._graduation = Graduation(jobsets)
         self._clock = clock
@@ -115,7 +113,7 @@ class Scheduler:
     def _guarded_round(self) -> float:
         try:
             return self._round()
-        except Exception as error:  # whatever it is, due jobs must go on moving
+        except Exception as error:  # noqa: BLE001 - whatever it is, due jobs must go on moving
             self._outages.failed("scheduler", error)
             self._stopping.wait(self._backoff.failed())
             return 0.0
@@ -178,6 +176,4 @@ def _report(name: SetName, result: Pass) -> None:
         logger.error("scheduler: an entry of %s is no job and was moved to dead: %s", name, shown)
     for error in result.postponed:
         text = one_line(error, SHOWN)
-        logger.error(
-            "scheduler: a due job of %s could not be put on its queue and waits a minute: %s", name, text
-        )
+        logger.error("scheduler: a due job of %s could not be put on its queue and waits a minute: %s", name, text)

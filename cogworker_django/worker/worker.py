@@ -100,9 +100,7 @@ class Worker:
         self._handout = Handout(self.exchange, idle, listener, alarm, self._outages)
         runner = Runner(runtime.registry, runtime.server_chain, before, after)
         judge = Judge(store.settlements, runtime.registry, self._deaths, self.identity)
-        self.processors = [
-            Processor(number, self._handout, runner, judge) for number in range(1, plan.concurrency + 1)
-        ]
+        self.processors = [Processor(number, self._handout, runner, judge) for number in range(1, plan.concurrency + 1)]
         self.work = Work(self.processors)
         self.heartbeat = Heartbeat(
             store.processes,
@@ -141,8 +139,12 @@ class Worker:
 
     def start(self) -> None:
         """Starts all threads; the first beat has been heard."""
-        for part in (*self.processors, self._keeper, self._scheduler, self._rescuer, self.heartbeat):
-            part.start()
+        for processor in self.processors:
+            processor.start()
+        self._keeper.start()
+        self._scheduler.start()
+        self._rescuer.start()
+        self.heartbeat.start()
 
     def set_quiet(self, quiet: bool) -> None:
         """Stops fetching and scheduling, or takes both up again. Beats and recovery go on."""
