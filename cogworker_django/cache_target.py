@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from cogworker_django.core.redis_target import CLIENT_OPTIONS, OURS, RedisTarget, checked_url, read_target
 from cogworker_django.core.settings import fault, unknown_keys
@@ -57,7 +57,7 @@ def _first_location(cache: Mapping[str, Any], alias: str, place: str) -> str:
     if parts.scheme not in ("redis", "rediss", "unix"):
         raise fault(place, f'the cache "{alias}" is not in Redis: its LOCATION is no redis:// URL.')
     query = urlencode([(key, value) for key, value in parse_qsl(parts.query) if key not in NOT_FOR_US])
-    url = urlunsplit((parts.scheme, parts.netloc, parts.path, query, ""))
+    url = first.partition("?")[0] + (f"?{query}" if query else "")
     return checked_url(url, f'CACHES["{alias}"]["LOCATION"]')
 
 

@@ -67,8 +67,8 @@ def _imported(path: str, place: str) -> Callable[..., Any]:
 
 def _check_class(target: type[Any], path: str, arguments: int, kwargs: Mapping[str, Any], place: str) -> None:
     _check_call(target, path, 0, kwargs, place)
-    call = inspect.getattr_static(target, "__call__", None)
-    if call is None:
+    # Asking the class itself would find the metaclass's: every class can be called.
+    if not any("__call__" in vars(base) for base in target.__mro__):
         raise fault(place, f"objects of {path} cannot be called: it needs a method __call__.")
     _check_call(target.__call__, path, arguments + 1, {}, place)
 

@@ -2,9 +2,49 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 from cogworker_django.embedded import EmbeddedServer
 
 StartServer = Callable[..., EmbeddedServer]
 """`start_server(*extra, persistent=False)`: a running server of the test's own."""
+
+ROOT = Path(__file__).parent.parent
+
+
+def manage(
+    *words: str, settings: str = "tests.settings", cwd: Path = ROOT, **environ: str
+) -> subprocess.Popen[bytes]:
+    """Start a management command in a process of its own, with its output in pipes.
+
+    Args:
+        words: the command and its arguments.
+        settings: the settings module.
+        cwd: where it runs.
+        environ: variables to add to this process's own.
+    """
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith("COGWORKER")}
+    path = os.pathsep.join(filter(None, (str(ROOT), inherited.get("PYTHONPATH"))))
+    return subprocess.Popen(
+        [sys.executable, "-m", "django", *words],
+        cwd=cwd,
+        env=inherited | {"DJANGO_SETTINGS_MODULE": settings, "PYTHONPATH": path} | environ,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def finished(process: subprocess.Popen[bytes], timeout: float = 30) -> tuple[int, str, str]:
+    """Wait for a process of `manage`; return its exit code, its output and its errors."""
+    try:
+        out, err = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        raise
+    return process.returncode, out.decode(), err.decode()
