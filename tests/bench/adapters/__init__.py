@@ -9,9 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-EVERY = frozenset(
-    {"enqueue", "drain1", "drain2", "naps", "latency1", "latency3", "scheduled", "idle", "far", "kill"}
-)
+EVERY = frozenset({"enqueue", "drain1", "drain2", "naps", "latency1", "latency3", "scheduled", "idle", "far", "kill"})
 # For a variant that differs from another only in how it hands out and acknowledges.
 DELIVERY = frozenset({"drain1", "drain2", "naps", "far", "kill"})
 
@@ -37,9 +35,7 @@ class Variant:
     name: str
     peer: str  # requirements/<peer>.txt, and the environment made from it
     app: str  # apps/<app>.py
-    commands: Callable[
-        [Setup], list[list[str]]
-    ]  # argv of each worker; argv[0] is looked up in the environment
+    commands: Callable[[Setup], list[list[str]]]  # argv of each worker; argv[0] is looked up in the environment
     on_kill: str  # what becomes of a running job when its worker gets SIGKILL
     redelivers: bool = False  # at least once: that job runs again
     role: Literal["ours", "peer", "yardstick"] = "peer"

@@ -15,10 +15,7 @@ def commands(pool: str) -> Callable[[Setup], list[list[str]]]:
         else:
             workers, size = setup.processes, setup.slots
         start = ["celery", "-A", "tests.bench.apps.celery_app", "worker", "-P", pool, "-c", str(size)]
-        return [
-            [*start, "-n", f"w{number}@bench", "-Q", ",".join(setup.queues), *QUIET]
-            for number in range(workers)
-        ]
+        return [[*start, "-n", f"w{number}@bench", "-Q", ",".join(setup.queues), *QUIET] for number in range(workers)]
 
     return build
 

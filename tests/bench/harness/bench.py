@@ -78,7 +78,7 @@ class Bench:
             return
         try:
             self.results.add(variant, scenario, SCENARIOS[scenario](variant, server, self.size))
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 (whatever it is, the other scenarios go on)
             self.results.fail(variant, scenario, f"{type(error).__name__}: {str(error).strip()[-600:]}")
 
     def idle(self) -> None:
@@ -99,9 +99,7 @@ class Bench:
         def speed(variant: Variant) -> float:
             return self.results.median(variant.name, "drain1", "rate") or 0.0
 
-        peers = [
-            variant for variant in self.variants if variant.role == "peer" and "far" in variant.scenarios
-        ]
+        peers = [variant for variant in self.variants if variant.role == "peer" and "far" in variant.scenarios]
         chosen = sorted(peers, key=speed, reverse=True)[:FARTHEST]
         return [variant for variant in self.variants if variant in chosen or variant.role != "peer"]
 

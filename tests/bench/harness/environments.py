@@ -46,9 +46,7 @@ def check_machine() -> None:
 def redis_server() -> str:
     found = shutil.which("redis-server") or shutil.which("valkey-server")
     if found is None:
-        raise RuntimeError(
-            "neither redis-server nor valkey-server is on PATH (Debian: apt-get install redis-server)"
-        )
+        raise RuntimeError("neither redis-server nor valkey-server is on PATH (Debian: apt-get install redis-server)")
     return found
 
 

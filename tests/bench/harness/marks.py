@@ -31,8 +31,7 @@ class Marks:
     def markdown(self) -> str:
         lines = ["| figure | to reach | reached | |", "| --- | --- | --- | --- |"]
         lines += [
-            f"| {mark.figure} | {mark.wanted} | {mark.reached} | {'yes' if mark.met else '**no**'} |"
-            for mark in self
+            f"| {mark.figure} | {mark.wanted} | {mark.reached} | {'yes' if mark.met else '**no**'} |" for mark in self
         ]
         return "\n".join(lines) if len(lines) > 2 else ""
 
@@ -42,36 +41,30 @@ class Marks:
         yield from self.enqueuing()
         yield from self.pick_up()
         yield from self.idling()
-        yield from self.fixed(
-            "10,000 due at once: last one started, s", "scheduled", "last", below=0.5, digits=2
-        )
+        yield from self.fixed("10,000 due at once: last one started, s", "scheduled", "last", below=0.5, digits=2)
         yield from self.fixed("memory for 100,000 jobs, MiB", "memory", "slope", below=1, digits=2)
 
     def rates(self) -> Iterator[Mark]:
         one = ("drain1", "rate")
         yield from self.times("no-op jobs/s", one, 15, "the fastest at-least-once peer", self.fastest())
-        yield from self.times("", one, 70, "Celery with threads", self.peer("celery-threads-late", *one))
-        yield from self.times("", one, 0.4, "bare-orjson", self.peer("bare-orjson", *one))
+        yield from self.times("no-op jobs/s", one, 70, "Celery with threads", self.peer("celery-threads-late", *one))
+        yield from self.times("no-op jobs/s", one, 0.4, "bare-orjson", self.peer("bare-orjson", *one))
         yield from self.times("with two processes", ("drain2", "rate"), 1.5, "one process", self.ours(*one))
         yield from self.fixed("round trips a job under load", "drain1", "round_trips", below=0.1, digits=3)
         yield from self.fixed("10 ms jobs/s of the ideal 1,000", "naps", "rate", above=970)
-        yield from self.times(
-            "with Redis 1 ms away", ("far", "rate"), 0.7, "the rate without", self.ours(*one)
-        )
+        yield from self.times("with Redis 1 ms away", ("far", "rate"), 0.7, "the rate without", self.ours(*one))
 
     def full(self) -> Iterator[Mark]:
         """With job status and history on; the peers keep neither."""
         rate = self.results.median(FULL, "drain1", "rate")
         yield from compare("with status and history", rate, 0.45, OURS, self.ours("drain1", "rate"))
-        yield from compare("", rate, 12, "the fastest at-least-once peer", self.fastest())
+        yield from compare("with status and history", rate, 12, "the fastest at-least-once peer", self.fastest())
 
     def enqueuing(self) -> Iterator[Mark]:
         one = ("enqueue", "rate")
-        yield from self.times(
-            "enqueue one by one/s", one, 0.6, "a bare LPUSH", self.peer("floor-lpush", *one)
-        )
+        yield from self.times("enqueue one by one/s", one, 0.6, "a bare LPUSH", self.peer("floor-lpush", *one))
         others = [rate for peer in self.peers if (rate := self.peer(peer.name, *one))]
-        yield from self.times("", one, 1, "the fastest peer", max(others, default=None))
+        yield from self.times("enqueue one by one/s", one, 1, "the fastest peer", max(others, default=None))
         yield from self.fixed("in bulk/s", "enqueue", "bulk_rate", above=100_000)
 
     def pick_up(self) -> Iterator[Mark]:
@@ -79,9 +72,7 @@ class Marks:
             for figure, limit in PICK_UP.items():
                 floor = self.peer("floor-bell", scenario, figure) or 0.0
                 title = f"pick-up {figure} with {queues}, ms (floor {floor:.1f})"
-                yield from self.fixed(
-                    title, scenario, figure, below=max(limit, FLOOR_FACTOR * floor), digits=1
-                )
+                yield from self.fixed(title, scenario, figure, below=max(limit, FLOOR_FACTOR * floor), digits=1)
 
     def idling(self) -> Iterator[Mark]:
         yield from self.fixed("idle: Redis commands/s", "idle", "commands_s", below=3, digits=1)

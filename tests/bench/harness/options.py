@@ -58,8 +58,6 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("peers", nargs="*", help="peers or variants; all of them by default")
     made.add_argument("--quick", action="store_true", help="about a tenth of the jobs, one repeat")
     made.add_argument("--repeats", type=int, help="default 3, with --quick 1")
-    made.add_argument(
-        "--only", metavar="SCENARIO,...", help="or the beginnings of their names: drain,latency"
-    )
+    made.add_argument("--only", metavar="SCENARIO,...", help="or the beginnings of their names: drain,latency")
     made.add_argument("--list", action="store_true", help="list the variants and end")
     return made

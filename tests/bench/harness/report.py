@@ -22,9 +22,7 @@ class Column:
             return "-"
         text = "/".join(f"{statistics.median(values):,.{self.digits}f}" for values in columns)
         if spread and self.spread and len(columns[0]) > 1:
-            edges = (
-                "/".join(f"{edge(values):,.{self.digits}f}" for values in columns) for edge in (min, max)
-            )
+            edges = ("/".join(f"{edge(values):,.{self.digits}f}" for values in columns) for edge in (min, max))
             text += " ({} to {})".format(*edges)
         return text
 
@@ -93,21 +91,13 @@ def details(results: Results, variants: list[Variant]) -> str:
     for title, columns in DETAILS.items():
         if rows := measured(columns, results, variants, spread=True):
             parts += [f"### {title}", table([column.title for column in columns], rows)]
-    parts += [
-        f"Left in Redis by {row['variant']} when killed: {row['left']}"
-        for row in results.rows
-        if "left" in row
-    ]
+    parts += [f"Left in Redis by {row['variant']} when killed: {row['left']}" for row in results.rows if "left" in row]
     return "\n\n".join(parts)
 
 
-def measured(
-    columns: list[Column], results: Results, variants: list[Variant], spread: bool
-) -> dict[str, list[str]]:
+def measured(columns: list[Column], results: Results, variants: list[Variant], spread: bool) -> dict[str, list[str]]:
     """The cells of the variants that have any."""
-    rows = {
-        variant.name: [column.cell(results, variant, spread) for column in columns] for variant in variants
-    }
+    rows = {variant.name: [column.cell(results, variant, spread) for column in columns] for variant in variants}
     return {name: cells for name, cells in rows.items() if any(text != "-" for text in cells)}
 
 

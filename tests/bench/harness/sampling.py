@@ -71,9 +71,7 @@ def table(options: Options) -> str:
     stacks, jobs, took = sample(options)
     total = stacks.total()
     if not jobs or not total:
-        raise RuntimeError(
-            "nothing was sampled: give it more --jobs, or a variant whose worker is one process"
-        )
+        raise RuntimeError("nothing was sampled: give it more --jobs, or a variant whose worker is one process")
     alone: collections.Counter[str] = collections.Counter()
     within: collections.Counter[str] = collections.Counter()
     for stack, count in stacks.items():
@@ -89,9 +87,7 @@ def table(options: Options) -> str:
         "| --- | --- | --- | --- |",
     ]
     for function, count in alone.most_common(options.top):
-        lines.append(
-            f"| {count / total:.1%} | {count * job:.2f} | {within[function] / total:.1%} | {function} |"
-        )
+        lines.append(f"| {count / total:.1%} | {count * job:.2f} | {within[function] / total:.1%} | {function} |")
     return "\n".join(lines)
 
 

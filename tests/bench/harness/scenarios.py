@@ -137,9 +137,7 @@ def scheduled(variant: Variant, server: Server, size: Size) -> Row:
         lead = max(3.0, count / 700)
         client = workers.enqueue("later", count, "noop", lead)
         if client["late"]:
-            raise RuntimeError(
-                f"enqueuing {count} jobs took longer than the {lead:.0f} s until they were due"
-            )
+            raise RuntimeError(f"enqueuing {count} jobs took longer than the {lead:.0f} s until they were due")
         complete = workers.wait(lambda: len(workers.reader.numbers) >= count, lead + 120)
         reader = workers.reader
         times = sorted((record.when - client["due_ns"]) / 1e9 for record in reader.records)
