@@ -59,7 +59,11 @@ def _cluster(target: RedisTarget, options: dict[str, Any]) -> redis.Redis:
 def _sentinel(target: RedisTarget, options: dict[str, Any], connections: int) -> redis.Redis:
     sentinel = Sentinel(list(target.sentinels), socket_timeout=TIMEOUT, **_without(options, "sentinel_kwargs"))
     master: redis.Redis = sentinel.master_for(
-        target.service or "", db=target.db, password=target.password, max_connections=connections
+        target.service or "",
+        db=target.db,
+        password=target.password,
+        max_connections=connections,
+        socket_timeout=options["socket_timeout"],
     )
     return master
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from cogworker_django.core.errors import RedisRefused
 from cogworker_django.store.gateway import Gateway
@@ -10,6 +11,16 @@ from cogworker_django.store.gateway import Gateway
 RELIABLE_SINCE = (6, 2)
 """The first version whose RPOP takes a count, which reliable fetch needs."""
 VERSION = re.compile(r"(\d+)\.(\d+)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Life:
+    """One life of a server, from start to end."""
+
+    run_id: str
+    """Its own name for it."""
+    uptime: float
+    """Seconds since its start."""
 
 
 class Server:
@@ -35,13 +46,13 @@ class Server:
         found = VERSION.match(str(info.get("redis_version", "")))
         return found is None or (int(found[1]), int(found[2])) >= RELIABLE_SINCE
 
-    def run_id(self) -> str | None:
-        """The server's own name for its present life; None when it may not be asked."""
+    def life(self) -> Life | None:
+        """The server's present life; None when it may not be asked."""
         try:
             info = self._gateway.call("INFO", "server")
         except RedisRefused:
             return None
-        return str(info.get("run_id"))
+        return Life(run_id=str(info.get("run_id")), uptime=float(info.get("uptime_in_seconds", 0)))
 
     def eviction_policy(self) -> str | None:
         """What the server throws away when its memory is full; None when it may not be asked (case B069)."""

@@ -6,10 +6,12 @@ from __future__ import annotations
 class Delivery:
     """One job as fetched: its raw bytes are its identity and are never rebuilt."""
 
-    __slots__ = ("fetched", "orphaned", "queue", "raw", "token")
+    __slots__ = ("fetched", "number", "orphaned", "queue", "raw", "token")
 
-    def __init__(self, token: str, queue: str, raw: bytes, fetched: float, orphaned: bool) -> None:
-        self.token = token
+    def __init__(self, number: int, queue: str, raw: bytes, fetched: float, orphaned: bool) -> None:
+        self.number = number
+        """The place in the order in which this process fetched."""
+        self.token = f"{number}:{queue}"
         """Names the job in the in-progress hash."""
         self.queue = queue
         """The queue it was taken from, which an unreadable job cannot tell."""

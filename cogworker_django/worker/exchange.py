@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 from cogworker_django.core.errors import CogworkerError
 from cogworker_django.store.clock import RedisClock
-from cogworker_django.store.trips import Landing, Trip, Trips, number_of
+from cogworker_django.store.trips import Landing, Trip, Trips
 from cogworker_django.worker.backoff import Backoff
 from cogworker_django.worker.buffer import Buffer
 from cogworker_django.worker.delivery import Delivery
@@ -247,7 +247,7 @@ class Exchange:
         deliveries, now, number = [], self.last_trip, first
         for queue, raws in landing.jobs:
             for raw in raws:
-                deliveries.append(Delivery(f"{number}:{queue}", queue, raw, now, landing.orphaned))
+                deliveries.append(Delivery(number, queue, raw, now, landing.orphaned))
                 number += 1
         self.hold.add(deliveries)
         self.buffer.extend(deliveries)
@@ -275,8 +275,3 @@ class Exchange:
             logger.warning("Redis is older than 6.2: basic mode, in which a killed process loses its jobs")
             return
         logger.error("a queue could not be read: %s", error)
-
-
-def number(delivery: Delivery) -> int:
-    """The number of a delivery: the order in which jobs were fetched and start."""
-    return number_of(delivery.token)

@@ -7,7 +7,7 @@ import time
 from cogworker_django.core.errors import CogworkerError
 from cogworker_django.store.settlement import Settlement
 from cogworker_django.worker.delivery import Delivery
-from cogworker_django.worker.exchange import Chore, Exchange, number
+from cogworker_django.worker.exchange import Chore, Exchange
 from cogworker_django.worker.gates import Alarm, Gate, WaitingRoom
 from cogworker_django.worker.listener import Listener
 from cogworker_django.worker.outage import Collapser
@@ -64,7 +64,7 @@ class Handout:
             if time.monotonic() - delivery.fetched > STALE_AFTER:
                 self._doubt(delivery)
                 continue
-            self._exchange.started = number(delivery)
+            self._exchange.started = delivery.number
             if self._idle and (self._pace.slow if self._buffer else not self._listener.busy):
                 self._idle.wake_one()
             return delivery
@@ -88,6 +88,10 @@ class Handout:
         """Something for a processor thread to do between jobs."""
         self._chores.append(chore)
         self._idle.wake_one()
+
+    def leftover(self) -> list[Chore]:
+        """The chores that no thread has come to, taken out: the process stops and they still have to be done."""
+        return [self._chores.popleft() for _ in range(len(self._chores))]
 
     def set_quiet(self, quiet: bool) -> None:
         """Stops fetching, or starts it again; what was fetched ahead goes back."""

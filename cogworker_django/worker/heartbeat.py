@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import socket
 import threading
@@ -37,6 +38,7 @@ class Heartbeat:
         identity: of this process.
         info: what never changes about it: queues, concurrency, version, tag.
         interval: seconds between beats.
+        threshold: seconds without a beat after which a process counts as dead.
         outages: where errors are reported.
         on_command: given each remote command.
     """
@@ -52,11 +54,10 @@ class Heartbeat:
         info: dict[str, Any],
         *,
         interval: float,
+        threshold: float,
         outages: Collapser,
         on_command: Callable[[str], None],
     ) -> None:
-        self.last = time.monotonic()
-        """When the last beat was heard, on the monotonic clock."""
         self.quiet = False
         """What is published about fetching."""
         self._processes = processes
@@ -67,9 +68,12 @@ class Heartbeat:
         self._identity = identity
         self._info = {"hostname": socket.gethostname(), "pid": os.getpid(), "started_at": time.time(), **info}
         self._interval = interval
+        self._threshold = threshold
         self._outages = outages
         self._on_command = on_command
         self._published: bytes | None = None
+        self._heard = time.monotonic()
+        self._distrusted_until = 0.0
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._loop, name="cogworker-heartbeat", daemon=True)
 
@@ -83,9 +87,18 @@ class Heartbeat:
             False when it was told to stop before.
         """
         while not self.beat():
+            self._heard = -math.inf
             if wait(FIRST_BEAT_PAUSE):
                 return False
         return True
+
+    @property
+    def may_judge(self) -> bool:
+        """Whether others that have not beaten may be taken for dead. Not while and shortly after this process itself
+        was out of touch, or waited for Redis at its boot: whatever kept it away may have kept them away too.
+        """
+        now = time.monotonic()
+        return now >= self._distrusted_until and now - self._heard <= self._threshold
 
     def start(self) -> None:
         """Starts the thread."""
@@ -111,11 +124,17 @@ class Heartbeat:
         except CogworkerError as error:
             self._outages.failed("heartbeat", error)
             return False
-        self.last = time.monotonic()
+        self._note_heard()
         self._outages.succeeded("heartbeat")
         for command in reply.commands:
             self._on_command(command)
         return True
+
+    def _note_heard(self) -> None:
+        now = time.monotonic()
+        if now - self._heard > self._threshold:
+            self._distrusted_until = now + 2 * self._interval
+        self._heard = now
 
     def _loop(self) -> None:
         due = time.monotonic() + self._interval

@@ -29,8 +29,9 @@ class Rescuer:
         identity: of this process, whose own jobs are never touched.
         deaths: the death hooks.
         interval: seconds between passes.
-        grace: seconds to wait after an outage of our own before others are judged: they were away too.
-        gap: tells how many seconds ago this process's own last beat was heard.
+        grace: seconds to wait before others are judged, when they cannot be at the moment.
+        threshold: seconds without a beat after which a process counts as dead.
+        may_judge: whether this process may take others for dead now.
         max_orphanings: for the message of a buried job.
         outages: where errors are reported.
         after: called after each pass.
@@ -46,7 +47,7 @@ class Rescuer:
         interval: float,
         grace: float,
         threshold: float,
-        gap: Callable[[], float],
+        may_judge: Callable[[], bool],
         max_orphanings: int,
         outages: Collapser,
         after: Callable[[], None],
@@ -58,7 +59,7 @@ class Rescuer:
         self._interval = interval
         self._grace = grace
         self._threshold = threshold
-        self._gap = gap
+        self._may_judge = may_judge
         self._max_orphanings = max_orphanings
         self._outages = outages
         self._after = after
@@ -100,7 +101,7 @@ class Rescuer:
 
     def _pass(self) -> float:
         """Judges others only while this process's own beats are heard by the server that it knows."""
-        if self._gap() > self._threshold or self._is_new_server():
+        if not self._may_judge() or self._is_new_server():
             return self._grace
         complete = self.look()
         self._after()
@@ -109,12 +110,14 @@ class Rescuer:
     def _is_new_server(self) -> bool:
         """After a restart or a failover everybody's beats may be old: nobody is judged before they beat again."""
         try:
-            run_id = self._store.server.run_id()
+            life = self._store.server.life()
         except CogworkerError as error:
             self._outages.failed("recovery", error)
             return True
-        known, self._server = self._server, run_id
-        return known is not None and known != run_id
+        if life is None:
+            return False
+        known, self._server = self._server, life.run_id
+        return life.uptime < self._threshold if known is None else known != life.run_id
 
     def _candidates(self) -> set[str]:
         identities = self._store.recovery.registered()

@@ -53,7 +53,7 @@ class Strays:
     def _adopt(self, tokens: Sequence[str], raws: Sequence[bytes | None]) -> None:
         now = time.monotonic()
         strays = [
-            Delivery(token, token.split(":", 1)[1], raw, now, True)
+            Delivery(number_of(token), token.split(":", 1)[1], raw, now, True)
             for token, raw in zip(tokens, raws, strict=True)
             if raw is not None
         ]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import sys
 import threading
-import time
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -36,6 +35,9 @@ logger = logging.getLogger("cogworker")
 
 FLUSH = 3.0
 """Seconds that the end of a stop tries to settle what has finished: a process that hangs on would be killed."""
+
+LAST_FLUSH = 1.0
+"""Seconds for what has ended since."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,9 +100,11 @@ class Worker:
             on_due=self._scheduler.hint,
         )
         self._handout = Handout(self.exchange, idle, listener, alarm, self._outages)
-        runner = Runner(runtime.registry, runtime.server_chain, before, after)
+        self._runner = Runner(runtime.registry, runtime.server_chain, before, after)
         judge = Judge(store.settlements, runtime.registry, self._deaths, self.identity)
-        self.processors = [Processor(number, self._handout, runner, judge) for number in range(1, plan.concurrency + 1)]
+        self.processors = [
+            Processor(number, self._handout, self._runner, judge) for number in range(1, plan.concurrency + 1)
+        ]
         self.work = Work(self.processors)
         self.heartbeat = Heartbeat(
             store.processes,
@@ -117,6 +121,7 @@ class Worker:
                 "tag": plan.tag,
             },
             interval=config.beat_interval,
+            threshold=config.orphan_threshold,
             outages=self._outages,
             on_command=on_command,
         )
@@ -130,7 +135,7 @@ class Worker:
             interval=config.recovery_interval,
             grace=2 * config.beat_interval,
             threshold=config.orphan_threshold,
-            gap=lambda: time.monotonic() - self.heartbeat.last,
+            may_judge=lambda: self.heartbeat.may_judge,
             max_orphanings=config.max_orphanings,
             outages=self._outages,
             after=self._look_after,
@@ -167,17 +172,16 @@ class Worker:
         """Settles what has finished, puts back what has not, and takes the process off."""
         self._scheduler.stop()
         self._rescuer.stop()
-        if not self.exchange.flush(FLUSH):
-            logger.error("some finished jobs could not be settled; they are recovered after the orphan threshold")
-        try:
-            moved = self.exchange.requeue_rest()
-            if moved:
-                logger.warning("put %d unfinished jobs back on their queues", moved)
-            self._keeper.stop()
-            self.heartbeat.stop()
-            self._store.processes.forget(self.identity)
-        except CogworkerError as error:
-            logger.error("the unfinished jobs stay in progress and will be recovered by others: %s", error)
+        self.exchange.flush(FLUSH)
+        self._requeue_rest()
+        # What ended in the meantime was kept back by the step before.
+        if not self.exchange.flush(LAST_FLUSH):
+            logger.error("some finished jobs could not be settled; they run again after the orphan threshold")
+        for chore in self._handout.leftover():
+            self._runner.aside(chore)
+        self._keeper.stop()
+        self.heartbeat.stop()
+        self._forget()
 
     def drained(self) -> bool:
         """Whether all of its queues are empty, nothing is due and nothing runs (`--drain`)."""
@@ -197,6 +201,21 @@ class Worker:
             about = f" runs jid={read(delivery.raw)['jid']} of queue {delivery.queue}" if delivery else ""
             stack = traceback.format_stack(frames[thread.ident]) if thread.ident in frames else []
             logger.warning("thread %s%s\n%s", thread.name, about, "".join(stack))
+
+    def _requeue_rest(self) -> None:
+        try:
+            moved = self.exchange.requeue_rest()
+        except CogworkerError as error:
+            logger.error("the unfinished jobs stay in progress and will be recovered by others: %s", error)
+            return
+        if moved:
+            logger.warning("put %d unfinished jobs back on their queues", moved)
+
+    def _forget(self) -> None:
+        try:
+            self._store.processes.forget(self.identity)
+        except CogworkerError as error:
+            logger.error("this process stays listed until its presence expires: %s", error)
 
     def _look_after(self) -> None:
         """What is worth doing once a minute beside recovery."""
