@@ -128,15 +128,13 @@ class EmbeddedServer:
     @staticmethod
     def _spawn(command: list[str], log: IO[bytes]) -> subprocess.Popen[bytes]:
         # A session of its own: Ctrl-C in the terminal must reach the workers, not the server below them.
-        return subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
-        )
+        return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
 
     def _answers(self) -> bool:
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1) as wire:
             wire.sendall(b"PING\r\n")
-            # While it loads its data it answers with an error: not ready yet.
-            return wire.recv(64).startswith(b"+PONG")
+            # While it loads its data it answers with another error: not ready yet.
+            return wire.recv(64).startswith((b"+PONG", b"-NOAUTH"))
         return False
 
     def stop(self) -> None:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from cogworker_django.embedded import EmbeddedServer
 
@@ -16,9 +17,7 @@ StartServer = Callable[..., EmbeddedServer]
 ROOT = Path(__file__).parent.parent
 
 
-def manage(
-    *words: str, settings: str = "tests.settings", cwd: Path = ROOT, **environ: str
-) -> subprocess.Popen[bytes]:
+def manage(*words: str, settings: str = "tests.settings", cwd: Path = ROOT, **environ: str) -> subprocess.Popen[bytes]:
     """Start a management command in a process of its own, with its output in pipes.
 
     Args:
@@ -28,7 +27,7 @@ def manage(
         environ: variables to add to this process's own.
     """
     inherited = {key: value for key, value in os.environ.items() if not key.startswith("COGWORKER")}
-    path = os.pathsep.join(filter(None, (str(ROOT), inherited.get("PYTHONPATH"))))
+    path = os.pathsep.join(filter(None, (str(cwd), str(ROOT), inherited.get("PYTHONPATH"))))
     return subprocess.Popen(
         [sys.executable, "-m", "django", *words],
         cwd=cwd,
@@ -48,3 +47,28 @@ def finished(process: subprocess.Popen[bytes], timeout: float = 30) -> tuple[int
         process.communicate()
         raise
     return process.returncode, out.decode(), err.decode()
+
+
+def project(folder: Path, cogworker: dict[str, object], jobs: str = "", more: str = "") -> dict[str, Any]:
+    """Write a project with one app, `shop`, into a folder.
+
+    Args:
+        folder: where.
+        cogworker: its `COGWORKER`.
+        jobs: its `shop/jobs.py`.
+        more: further lines of its settings.
+
+    Returns:
+        What `manage` needs to run its commands.
+    """
+    (folder / "shop").mkdir()
+    (folder / "shop" / "__init__.py").touch()
+    if jobs:
+        (folder / "shop" / "jobs.py").write_text(jobs, encoding="utf-8")
+    (folder / "project_settings.py").write_text(
+        "from tests.settings import *\n"
+        "INSTALLED_APPS = ['cogworker_django', 'shop']\n"
+        f"COGWORKER = {cogworker!r}\n{more}\n",
+        encoding="utf-8",
+    )
+    return {"settings": "project_settings", "cwd": folder}

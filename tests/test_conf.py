@@ -16,7 +16,7 @@ from cogworker_django import conf, job, runtime
 from cogworker_django.cache_target import cache_target
 from cogworker_django.core.errors import ConfigurationError
 from cogworker_django.core.redis_target import RedisTarget
-from tests.support import finished, manage
+from tests.support import finished, manage, project
 
 PLACE = 'COGWORKER["REDIS"]["CACHE"]'
 DJANGO_REDIS = "django_redis.cache.RedisCache"
@@ -89,9 +89,7 @@ def test_a_naive_datetime_is_meant_in_djangos_current_zone(
     far = datetime.datetime.fromisoformat(expected).timestamp() + 100 * 365 * 86_400
     with override_settings(COGWORKER={"REDIS": redis_url}), timezone.override(ZoneInfo(zone)):
         assert send.perform_at(noon + datetime.timedelta(days=100 * 365), 1)
-    ((_, due),) = cast(
-        "list[tuple[bytes, float]]", redis_client.zrange("cogworker:schedule", 0, -1, withscores=True)
-    )
+    ((_, due),) = cast("list[tuple[bytes, float]]", redis_client.zrange("cogworker:schedule", 0, -1, withscores=True))
     assert abs(due - far) <= 3600  # a century on, daylight saving may begin on another day
 
 
@@ -100,9 +98,7 @@ def test_naive_datetimes_do_not_depend_on_the_time_zone_of_the_process() -> None
     with override_settings(TIME_ZONE="America/New_York"):  # sets and resets the process's zone, too
         os.environ["TZ"] = "Asia/Kolkata"
         time.tzset()
-        assert (
-            conf._in_current_zone(noon) == datetime.datetime(2026, 7, 1, 16, tzinfo=datetime.UTC).timestamp()
-        )
+        assert conf._in_current_zone(noon) == datetime.datetime(2026, 7, 1, 16, tzinfo=datetime.UTC).timestamp()
 
 
 # Where the server behind a cache is.
@@ -156,9 +152,7 @@ def test_naive_datetimes_do_not_depend_on_the_time_zone_of_the_process() -> None
         ),
     ],
 )
-def test_the_address_of_a_cache_is_taken_over_and_nothing_else(
-    cache: dict[str, Any], expected: RedisTarget
-) -> None:
+def test_the_address_of_a_cache_is_taken_over_and_nothing_else(cache: dict[str, Any], expected: RedisTarget) -> None:
     assert cache_target({"jobs": {"BACKEND": DJANGO_REDIS, **cache}}, "jobs", PLACE) == expected
 
 
@@ -190,18 +184,6 @@ def test_the_settings_may_name_a_cache(redis_url: str, redis_client: redis.Redis
 
 
 # What happens when Django loads the app.
-
-
-def project(tmp_path: Path, cogworker: dict[str, object]) -> dict[str, Any]:
-    """A project with one app in `tmp_path`, whose settings hold these ones of ours."""
-    (tmp_path / "shop").mkdir()
-    (tmp_path / "shop" / "__init__.py").touch()
-    (tmp_path / "project_settings.py").write_text(
-        "from tests.settings import *\n"
-        "INSTALLED_APPS = ['cogworker_django', 'shop']\n"
-        f"COGWORKER = {cogworker!r}\n"
-    )
-    return {"settings": "project_settings", "cwd": tmp_path}
 
 
 JOBS = "from cogworker_django import job\n@job\ndef {name}(): ...\n"

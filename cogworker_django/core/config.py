@@ -109,9 +109,7 @@ def _periodic(value: object, place: str) -> tuple[Mapping[str, object], ...]:
     for index, entry in enumerate(entries):
         name = entry.get("name", entry["job"])
         if name in seen:
-            problems.add(
-                f"{place}[{index}]", f"the name {described(name)} is used twice; give each entry its own."
-            )
+            problems.add(f"{place}[{index}]", f"the name {described(name)} is used twice; give each entry its own.")
         seen.add(name)
     problems.check()
     return entries

@@ -62,9 +62,7 @@ class RedisTarget:
         return f"{shown_url} (Cluster)" if self.cluster else shown_url
 
 
-def read_target(
-    value: object, place: str, *, cache: Callable[[str, str], RedisTarget] | None = None
-) -> RedisTarget:
+def read_target(value: object, place: str, *, cache: Callable[[str, str], RedisTarget] | None = None) -> RedisTarget:
     """Read the address in any of its forms.
 
     Args:
@@ -112,9 +110,7 @@ def _check_query(query: Mapping[str, list[str]], place: str) -> None:
     # The client lets what stands in a URL override what it is given beside it: ours would be lost.
     for key in query:
         if key in OURS:
-            raise fault(
-                place, f"{key} in the URL: the pool, retries, timeouts and replies are cogworker's own."
-            )
+            raise fault(place, f"{key} in the URL: the pool, retries, timeouts and replies are cogworker's own.")
         if key != "db" and key not in CLIENT_OPTIONS:
             raise fault(place, f"the URL has an unknown option {described(key)}.")
     if not all(number.isdecimal() for number in query.get("db", [])):
@@ -227,9 +223,7 @@ def _options(value: Mapping[str, object], *without: str) -> dict[str, object]:
     return {key: item for key, item in lowered.items() if key in CLIENT_OPTIONS and key not in without}
 
 
-def _strangers(
-    value: Mapping[str, object], place: str, form: tuple[str, ...], *, clients: bool = False
-) -> Problems:
+def _strangers(value: Mapping[str, object], place: str, form: tuple[str, ...], *, clients: bool = False) -> Problems:
     """Collect the keys that do not belong to this form of the address."""
     problems = Problems()
     address = {"CACHE", "CLUSTER", "DB", "HOST", "PASSWORD", "PORT", "SENTINELS", "SERVICE", "SSL", "URL"}

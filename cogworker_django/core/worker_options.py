@@ -136,9 +136,7 @@ def _expanded(file: ConfigFile, environ: Mapping[str, str], problems: Problems) 
         if not line.lstrip().startswith("#"):
             for found in VARIABLE.finditer(line):
                 if environ.get(found["name"]) is None and found["default"] is None:
-                    problems.add(
-                        f"{file.path}:{number}", f"${{{found['name']}}} is not set and has no default."
-                    )
+                    problems.add(f"{file.path}:{number}", f"${{{found['name']}}} is not set and has no default.")
             line = VARIABLE.sub(lambda found: _value(found, environ), line)
         lines.append(line)
     return "\n".join(lines)
@@ -175,9 +173,7 @@ def _flag_queues(texts: tuple[str, ...]) -> Weights:
         name, comma, weight = text.partition(",")
         with problems:
             known = queue_name(name, place)
-            weights[known] = weights.get(known, 0) + (
-                whole_number(weight, f"{place}, the weight") if comma else 1
-            )
+            weights[known] = weights.get(known, 0) + (whole_number(weight, f"{place}, the weight") if comma else 1)
     problems.check()
     return tuple(weights.items())
 

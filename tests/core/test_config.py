@@ -88,9 +88,7 @@ GOOD: list[tuple[str, object, object]] = [
 DURATIONS = ("FETCH_IDLE_MAX_INTERVAL", "ORPHAN_THRESHOLD", "UNIQUE_LOCK_TTL", "DEAD_MAX_AGE")
 NUMBERS = ("CONCURRENCY", "MAX_ORPHANINGS", "DEAD_MAX_JOBS", "MAX_PAYLOAD_BYTES")
 LISTS = ("CLIENT_MIDDLEWARE", "SERVER_MIDDLEWARE", "DEATH_HANDLERS", "PERIODIC", "IMPORTS", "SENSITIVE")
-NO_DURATION: tuple[object, ...] = (
-    *(-1, "5", None, True, float("nan"), float("inf"), timedelta(seconds=-1), 10**400),
-)
+NO_DURATION: tuple[object, ...] = (*(-1, "5", None, True, float("nan"), float("inf"), timedelta(seconds=-1), 10**400),)
 
 BAD: list[tuple[str, object, str]] = [
     *((key, value, "must be a whole number") for key in NUMBERS for value in (0, -1, "x", 1.5, True, None)),

@@ -48,9 +48,7 @@ def test_what_belongs_to_the_client_reaches_it_in_its_own_spelling() -> None:
 
 def test_a_host_with_tls_becomes_the_url_that_says_so() -> None:
     target = read_target({"HOST": "::1", "PASSWORD": "pw", "SSL": True, "ssl_ca_certs": "/ca"}, PLACE)
-    assert target == RedisTarget(
-        url="rediss://[::1]:6379/0", options={"password": "pw", "ssl_ca_certs": "/ca"}
-    )
+    assert target == RedisTarget(url="rediss://[::1]:6379/0", options={"password": "pw", "ssl_ca_certs": "/ca"})
 
 
 def test_sentinels_with_tls_tell_the_client_so() -> None:

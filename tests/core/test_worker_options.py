@@ -39,16 +39,12 @@ def test_the_environment_overrides_the_settings() -> None:
 
 def test_the_file_overrides_environment_and_settings() -> None:
     options = WorkerOptions.resolve(SETTINGS, file=FILE, environ={"COGWORKER_COUNT": "5"})
-    assert options == WorkerOptions(
-        concurrency=6, queues=(("file", 2), ("low", 1)), fetch="reliable", processes=3
-    )
+    assert options == WorkerOptions(concurrency=6, queues=(("file", 2), ("low", 1)), fetch="reliable", processes=3)
 
 
 def test_flags_override_everything() -> None:
     options = WorkerOptions.resolve(SETTINGS, FLAGS, FILE, {"COGWORKER_COUNT": "5"})
-    assert options == WorkerOptions(
-        concurrency=7, queues=(("flag", 3), ("other", 1)), fetch="reliable", processes=3
-    )
+    assert options == WorkerOptions(concurrency=7, queues=(("flag", 3), ("other", 1)), fetch="reliable", processes=3)
 
 
 def test_any_queue_flag_replaces_all_other_queues_and_repeats_add_up() -> None:
@@ -131,9 +127,7 @@ def test_a_fault_in_the_file_is_named_by_its_place(content: str, expected: str) 
 
 
 def test_the_faults_of_all_sources_come_together() -> None:
-    found = problems_of(
-        Flags(concurrency="x", queues=("no no",)), toml("concurrency = 0"), COGWORKER_COUNT="many"
-    )
+    found = problems_of(Flags(concurrency="x", queues=("no no",)), toml("concurrency = 0"), COGWORKER_COUNT="many")
     assert [problem.partition(":")[0] for problem in found] == [
         "COGWORKER_COUNT",
         'worker.toml["concurrency"]',

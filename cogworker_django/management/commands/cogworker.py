@@ -43,9 +43,7 @@ class Command(BaseCommand):
             metavar="NAME[,WEIGHT]",
             help="a queue to work on; repeat it for more",
         )
-        parser.add_argument(
-            "-C", "--config", metavar="FILE.toml", help="concurrency, queues, fetch, processes"
-        )
+        parser.add_argument("-C", "--config", metavar="FILE.toml", help="concurrency, queues, fetch, processes")
         parser.add_argument("-L", "--logfile", metavar="LOGFILE", help="append the log to this file")
         parser.add_argument("--fetch", metavar="MODE", help="reliable, or basic")
         parser.add_argument("--drain", action="store_true", help="stop when all queues are empty")
@@ -80,9 +78,7 @@ class Command(BaseCommand):
     def _run(self, told: WorkerOptions) -> int:
         if told.processes > 1:
             logger.warning("processes is %d, but only one process is run", told.processes)
-        launcher = Launcher(
-            runtime.current(), told, before=connections.before_job, after=connections.after_job
-        )
+        launcher = Launcher(runtime.current(), told, before=connections.before_job, after=connections.after_job)
         return launcher.run()
 
     def _refuse(self, *problems: str) -> NoReturn:
@@ -94,11 +90,19 @@ class Command(BaseCommand):
 def _flags(options: dict[str, Any]) -> Flags:
     return Flags(
         concurrency=options["concurrency"],
-        queues=tuple(options["queue"]),
+        queues=tuple(map(_decoded, options["queue"])),
         fetch=options["fetch"],
-        tag=options["tag"],
+        tag=None if options["tag"] is None else _decoded(options["tag"]),
         drain=options["drain"],
     )
+
+
+def _decoded(word: str) -> str:
+    """Read a word of the command line as UTF-8, also where the locale is C and Python has not."""
+    try:
+        return os.fsencode(word).decode()
+    except UnicodeError:
+        return word
 
 
 def _known_config() -> Config:

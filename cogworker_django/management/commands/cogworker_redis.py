@@ -45,9 +45,7 @@ def _port(text: str) -> int:
     if not 1 <= port <= HIGHEST_PORT:
         raise CommandError(f"--port must be a number from 1 to {HIGHEST_PORT}, not {text!r}.")
     if port_is_taken(port):
-        raise CommandError(
-            f"Port {port} is taken, perhaps by a server that runs already; choose another with --port."
-        )
+        raise CommandError(f"Port {port} is taken, perhaps by a server that runs already; choose another with --port.")
     return port
 
 

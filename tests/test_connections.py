@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from django.db import connection
+from django.db import connections as databases
+from django.db.backends.sqlite3.base import DatabaseWrapper
+from django.test import override_settings
+
+from cogworker_django import connections
+from cogworker_django.connections import after_job, before_job
+
+
+@pytest.fixture(autouse=True)
+def database_in_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """One in memory is never closed by Django."""
+    monkeypatch.setitem(connection.settings_dict, "NAME", str(tmp_path / "db.sqlite3"))
+
+
+def on_its_own_thread(step: Callable[[], object]) -> object:
+    found: list[object] = []
+
+    def run() -> None:
+        try:
+            found.append(step())
+        finally:
+            databases.close_all()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    assert found, "the step raised"
+    return found[0]
+
+
+def query() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+
+
+def test_a_connection_that_a_job_opened_is_closed_after_it() -> None:
+    def job() -> bool:
+        before_job()
+        query()
+        was_open = connection.connection is not None
+        after_job()
+        return was_open and connection.connection is None
+
+    assert on_its_own_thread(job)
+
+
+def test_a_connection_with_an_age_is_kept_until_it_is_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
+    def job() -> list[bool]:
+        monkeypatch.setitem(connection.settings_dict, "CONN_MAX_AGE", 100)
+        before_job()
+        query()
+        after_job()
+        kept = connection.connection is not None
+        connection.close_at = time.monotonic() - 1
+        before_job()
+        dropped = connection.connection is None
+        return [kept, dropped]
+
+    assert on_its_own_thread(job) == [True, True]
+
+
+def test_a_broken_connection_is_dropped_before_the_next_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    def job() -> bool:
+        monkeypatch.setitem(connection.settings_dict, "CONN_MAX_AGE", None)
+        before_job()
+        query()
+        after_job()
+        connection.errors_occurred = True
+        monkeypatch.setattr(DatabaseWrapper, "is_usable", lambda self: False)
+        before_job()
+        return connection.connection is None
+
+    assert on_its_own_thread(job)
+
+
+def test_the_queries_of_one_job_are_not_counted_with_the_next() -> None:
+    def job() -> int:
+        with override_settings(DEBUG=True):
+            before_job()
+            query()
+            after_job()
+            before_job()
+            return len(connection.queries)
+
+    assert on_its_own_thread(job) == 0
+
+
+def test_what_fails_around_a_job_is_not_the_jobs_failure(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail() -> None:
+        raise RuntimeError("no")
+
+    monkeypatch.setattr(connections, "close_old_connections", fail)
+
+    def job() -> bool:
+        query()
+        after_job()
+        return True
+
+    assert on_its_own_thread(job)
+    assert "database connections could not be refreshed" in caplog.text
+
+
+def test_a_thread_without_a_connection_pays_next_to_nothing() -> None:
+    def measure() -> float:
+        rounds = 20_000
+        best = min(timed(rounds) for _ in range(5))
+        return best / rounds
+
+    def timed(rounds: int) -> float:
+        began = time.perf_counter()
+        for _ in range(rounds):
+            before_job()
+            after_job()
+        return time.perf_counter() - began
+
+    seconds = on_its_own_thread(measure)
+    assert isinstance(seconds, float)
+    assert seconds < 2e-6
