@@ -27,4 +27,5 @@ def variant(name: str, features: str, scenarios: frozenset[str]) -> Variant:
     )
 
 
+# `full` keeps status and history; that variant joins with these features.
 VARIANTS = [variant("cogworker", "none", EVERY | {"memory"})]

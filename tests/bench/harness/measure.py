@@ -41,9 +41,12 @@ def main() -> None:
 
 
 def markdown(bench: Bench, options: Options, machine: dict[str, Any]) -> str:
-    how = "one run, a tenth of the jobs" if options.quick else f"medians of {options.repeats}"
+    how = "one repeat" if options.repeats == 1 else f"medians of {options.repeats} repeats"
+    if options.quick:
+        how += ", a tenth of the jobs"
     parts = [
-        f"{machine['cores']} cores, Python {machine['python']}, {machine['redis']}, on loopback; {how}.",
+        f"{machine['cores']} cores, Python {machine['python']}, {machine['redis']}, on loopback; {how}. "
+        f"Load average before the run: {machine['load'][0]:.1f}.",
         overview(bench.results, options.variants),
         Marks(bench.results, options.variants).markdown(),
         details(bench.results, options.variants),

@@ -102,9 +102,11 @@ def measured(columns: list[Column], results: Results, variants: list[Variant], s
 
 
 def table(header: list[str], rows: dict[str, list[str]]) -> str:
+    """Without the columns that nobody has."""
+    kept = [number for number in range(len(header)) if any(cells[number] != "-" for cells in rows.values())]
     lines = [
-        ["peer", *header],
-        ["---"] * (len(header) + 1),
-        *([name, *cells] for name, cells in rows.items()),
+        ["peer", *(header[number] for number in kept)],
+        ["---"] * (len(kept) + 1),
+        *([name, *(cells[number] for number in kept)] for name, cells in rows.items()),
     ]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)

@@ -13,7 +13,9 @@ DATABASES = {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memor
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 RQ_QUEUES = {name: {"URL": REDIS_URL} for name in QUEUES}
-COGWORKER = {"REDIS": REDIS_URL, "QUEUES": QUEUES, "STATUS": None, "HISTORY": None}
+COGWORKER: dict[str, object] = {"REDIS": REDIS_URL, "QUEUES": QUEUES}
+if os.environ.get("BENCH_FEATURES") != "full":
+    COGWORKER |= {"STATUS": None, "HISTORY": None}
 # All workers log warnings only; the others are told on their command lines.
 LOGGING = {
     "version": 1,
