@@ -42,9 +42,7 @@ class SetEntry(JobRecord):
         """
         (outcome,) = self._store.graduation.requeue(self._name, [self.value])
         if outcome == INVALID:
-            raise UnreadablePayload(
-                f"Job {self.jid} cannot be retried: it names no queue. Delete it instead."
-            )
+            raise UnreadablePayload(f"Job {self.jid} cannot be retried: it names no queue. Delete it instead.")
         return _moved(outcome)
 
     def delete(self) -> bool:

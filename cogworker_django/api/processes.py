@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from cogworker_django.api.door import opened
-from cogworker_django.core import codec
-from cogworker_django.core.errors import UnreadablePayload
 from cogworker_django.core.payload import Payload
 from cogworker_django.store.process_reader import ProcessReader, ProcessState, Signal
 from cogworker_django.store.store import Store
@@ -88,7 +86,7 @@ class Work:
     run_at: float
     """Epoch seconds when it started."""
     job: Payload
-    """Its payload; empty when that cannot be read."""
+    """Its payload, without arguments when they are large; empty when it cannot be read."""
 
 
 class WorkSet:
@@ -115,21 +113,11 @@ class WorkSet:
 
 
 def _work(identity: str, fields: dict[str, Any]) -> Work:
-    run_at = fields.get("run_at")
+    run_at, job = fields.get("run_at"), fields.get("payload")
     return Work(
         process_id=identity,
         thread_id=str(fields.get("thread", "")),
         queue=str(fields.get("queue", "")),
         run_at=float(run_at) if isinstance(run_at, int | float) else 0.0,
-        job=_job(fields.get("payload")),
+        job=job if isinstance(job, dict) else {},
     )
-
-
-def _job(payload: object) -> Payload:
-    """A process publishes the payload as an object, or as the text it was fetched as."""
-    if isinstance(payload, dict):
-        return payload
-    try:
-        return codec.decode(payload.encode()) if isinstance(payload, str) else {}
-    except UnreadablePayload:
-        return {}

@@ -7,9 +7,9 @@
 -- BUILDS: prefix .. queue:, bell: .. queue
 --- include lib/ring
 local prefix = ARGV[1]
-local removed = redis.call('SREM', KEYS[1], ARGV[2])
+if redis.call('SREM', KEYS[1], ARGV[2]) == 0 then return 0 end
 for i = 3, #ARGV do
   local jobs = redis.pcall('LLEN', prefix .. 'queue:' .. ARGV[i])
   if type(jobs) == 'number' and jobs > 0 then ring(prefix .. 'bell:' .. ARGV[i], jobs) end
 end
-return removed
+return 1
