@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from cogworker_django.store.gateway import Gateway
+from cogworker_django.store.statistics import HOUR_KEPT
 
 COUNTER_TTL = 7 * 86_400
 """Seconds that a job's orphan counter lasts after the latest death."""
@@ -35,12 +36,17 @@ class Recovery:
         gateway: to Redis.
         threshold: seconds without a beat after which a process is dead.
         most: recoveries of one job before it is buried.
+        dead_max_jobs: how many dead jobs are kept.
+        dead_max_age: how many seconds they are kept.
     """
 
-    def __init__(self, gateway: Gateway, *, threshold: float, most: int) -> None:
+    def __init__(
+        self, gateway: Gateway, *, threshold: float, most: int, dead_max_jobs: int, dead_max_age: float
+    ) -> None:
         self._gateway = gateway
         self._threshold = threshold
         self._most = most
+        self._dead_limits = (dead_max_jobs, dead_max_age)
 
     def registered(self) -> set[str]:
         """The processes that have beaten or fetched and have not left."""
@@ -84,7 +90,7 @@ class Recovery:
             yield raw
 
     def bury(self, raw: bytes, jid: str, entry: bytes, score: float) -> bool:
-        """Files a waiting job in dead.
+        """Files a waiting job in dead; it counts as failed (reference, 10.2).
 
         Args:
             raw: the job as it waits.
@@ -96,8 +102,9 @@ class Recovery:
             Whether this call filed it.
         """
         keys = self._gateway.keys
-        names = (keys.repeat_orphans, keys.dead, keys.orphanings(jid), keys.nothing)
-        return bool(self._gateway.run("bury_orphan", names, (raw, f"{score:.6f}", entry)))
+        names = (keys.repeat_orphans, keys.dead, keys.orphanings(jid), keys.failed, keys.nothing)
+        args = (raw, f"{score:.6f}", entry, keys.prefix, *self._dead_limits, HOUR_KEPT)
+        return bool(self._gateway.run("bury_orphan", names, args))
 
     def _keys(self, identity: str) -> tuple[str, ...]:
         keys = self._gateway.keys

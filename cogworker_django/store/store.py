@@ -45,7 +45,13 @@ class Store:
         self.settlements = Settlements(self.keys, self.attempts, self.jobsets, self.clock)
         self.processes = Processes(self.gateway, presence_ttl=config.presence_ttl)
         self.process_reader = ProcessReader(self.gateway)
-        self.recovery = Recovery(self.gateway, threshold=config.orphan_threshold, most=config.max_orphanings)
+        self.recovery = Recovery(
+            self.gateway,
+            threshold=config.orphan_threshold,
+            most=config.max_orphanings,
+            dead_max_jobs=config.dead_max_jobs,
+            dead_max_age=config.dead_max_age,
+        )
         self._hour: tuple[int, Gathered] = (-1, [])
 
     def trips(self, identity: str, *, reliable: bool) -> Trips:

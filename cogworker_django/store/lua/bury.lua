@@ -13,6 +13,7 @@
 --- include lib/clock
 --- include lib/is_error
 --- include lib/dead
+--- include lib/failures
 local now, outcomes, buried = clock(), {}, 0
 
 local function bury(entry, wrapper)
@@ -27,10 +28,7 @@ end
 redis.call('DEL', KEYS[4])
 for i = 5, #ARGV, 2 do outcomes[#outcomes + 1] = bury(ARGV[i], ARGV[i + 1]) end
 if buried > 0 then
-  local hour = ARGV[1] .. 'throughput:' .. math.floor(now / 3600)
-  redis.pcall('INCRBY', KEYS[3], buried)
-  redis.pcall('HINCRBY', hour, 'failed', buried)
-  redis.pcall('EXPIRE', hour, ARGV[4])
+  count_failures(KEYS[3], ARGV[1], buried, now, ARGV[4])
   trim_dead(KEYS[2], now, tonumber(ARGV[2]), tonumber(ARGV[3]))
 end
 return outcomes
