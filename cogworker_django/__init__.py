@@ -15,6 +15,10 @@ Rooms, lowest first; nothing imports upward:
 Features that span rooms: reliable fetch = store/trips, worker/exchange, store/recovery, worker/rescuer.
 """
 
+from cogworker_django.api.jobsets import DeadSet, RetrySet, ScheduledSet
+from cogworker_django.api.processes import ProcessSet, WorkSet
+from cogworker_django.api.queue import Queue
+from cogworker_django.api.stats import Stats
 from cogworker_django.core.errors import (
     CogworkerError,
     ConfigurationError,
@@ -33,13 +37,20 @@ __all__ = [
     "Client",
     "CogworkerError",
     "ConfigurationError",
+    "DeadSet",
     "Job",
     "JobFailedError",
     "ProcessDied",
+    "ProcessSet",
+    "Queue",
     "RedisRefused",
     "RedisUnavailable",
+    "RetrySet",
+    "ScheduledSet",
+    "Stats",
     "UnknownJob",
     "UnreadablePayload",
+    "WorkSet",
     "__version__",
     "current_job",
     "job",
