@@ -9,7 +9,7 @@ from tests.bench.adapters import Variant
 ABOUT = """Measure the job queues side by side; README.md beside this file tells how.
 
 The environments of the chosen peers are created first, where they are missing. Prints Markdown, and leaves
-the rows of the run under tests/bench/.bench/results.
+the rows of the run under tests/bench/.venv/results.
 """
 # What a run leaves out unless it is named: `kill` is to be read, not compared.
 ON_DEMAND = {"kill"}

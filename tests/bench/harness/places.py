@@ -5,8 +5,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parents[1]
 ROOT = HERE.parents[1]
-STATE = HERE / ".bench"
-VENVS = Path(os.environ.get("BENCH_VENVS") or STATE / "venvs")
+STATE = HERE / ".venv"  # a name that version control, linters and the build leave out
+VENVS = Path(os.environ.get("BENCH_VENVS") or STATE)
 RESULTS = STATE / "results"
 # The Redis servers of a run and the proxy listen on this port and the nine after it.
 PORT = int(os.environ.get("BENCH_REDIS_PORT", "7390"))
