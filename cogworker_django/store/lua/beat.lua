@@ -12,7 +12,8 @@
 local time = redis.call('TIME')
 local now = string.format('%d.%06d', time[1], time[2])
 redis.call('SET', KEYS[2], ARGV[3], 'PX', ARGV[4])
-redis.call('HSET', KEYS[1], ARGV[1], now .. ' ' .. ARGV[2])
+-- Guarded: a damaged registry must not keep a process from starting, and nobody is taken for dead by such a one.
+redis.pcall('HSET', KEYS[1], ARGV[1], now .. ' ' .. ARGV[2])
 if ARGV[5] ~= '1' then return {now} end
 local commands = redis.pcall('LRANGE', KEYS[3], 0, -1)
 redis.pcall('DEL', KEYS[3])
