@@ -197,7 +197,7 @@ class JobClient:
     def _prepare_plain(
         self, blueprint: Blueprint, calls: list[Sequence[Any]], pushes: list[Push | None]
     ) -> None:
-        """Do what `_prepare_each` does without middleware, in half the time: a bulk may be a million calls."""
+        """Do what `_prepare_each` does without middleware, in half the time: a bulk may be a million."""
         check_call, build = blueprint.check_call, blueprint.payload
         limit, now = self._max_payload_bytes, self._now()
         for given, jid in zip(calls, new_jids(len(calls)), strict=True):

@@ -73,9 +73,7 @@ class Job(Enqueuing):
     """The whole payload, inside a run."""
     _cogworker_reporter: Reporter = staticmethod(_drop)
 
-    def __init_subclass__(
-        cls, *, name: str | None = None, aliases: Iterable[str] = (), **options: Any
-    ) -> None:
+    def __init_subclass__(cls, *, name: str | None = None, aliases: Iterable[str] = (), **options: Any) -> None:
         """Check the options and register the class; raises TypeError or ValueError for a wrong option."""
         super().__init_subclass__()
         for taken in ENGINE_NAMES:
@@ -158,10 +156,13 @@ class FunctionJob(Pusher):
         job_class: the class that runs it in a worker.
     """
 
+    __name__: str
+    __qualname__: str
+    __wrapped__: Callable[..., Any]
+
     def __init__(self, function: Callable[..., Any], job_class: type[Job]) -> None:
         super().__init__(job_class.cogworker_blueprint)
         functools.update_wrapper(self, function)
-        self.__qualname__ = function.__qualname__
         self._function = function
         self.job_class = job_class
         self.cogworker_name = job_class.cogworker_name

@@ -9,16 +9,14 @@ import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cogworker_django.client import JobClient
+from cogworker_django.core.config import Config
 from cogworker_django.core.errors import ConfigurationError
 from cogworker_django.core.middleware import Chain
 from cogworker_django.core.registry import Registry
-
-if TYPE_CHECKING:
-    from cogworker_django.core.config import Config
-    from cogworker_django.store.store import Store
+from cogworker_django.store.store import Store
 
 DeathHandler = Callable[..., Any]
 

@@ -6,7 +6,6 @@ The walk also copies, so that what the caller does with the lists and dicts afte
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 from cogworker_django.core.text import described, one_line
@@ -61,45 +60,6 @@ def checked(value: object, place: str) -> Any:
     steps = refused.steps[: -SHOWN_STEPS - 1 : -1]
     path = "".join(steps) + ("…" if len(refused.steps) > SHOWN_STEPS else "")
     raise refused.kind(f"{place}{path}: {refused.reason}")
-
-
-def checked_args(args: list[Any] | tuple[Any, ...]) -> list[Any]:
-    """Check positional arguments as by `checked`; places are called ``args[0]``.
-
-    Args:
-        args: the arguments.
-
-    Returns:
-        A list of copies.
-    """
-    copy: list[Any] = checked(args, "args")
-    return copy
-
-
-def checked_kwargs(kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Check keyword arguments as by `checked`; places are called ``kwargs["kind"]``.
-
-    Args:
-        kwargs: the arguments.
-
-    Returns:
-        A dict of copies.
-    """
-    copy: dict[str, Any] = checked(kwargs, "kwargs")
-    return copy
-
-
-def for_call(payload: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-    """Take the arguments out of a payload for one run.
-
-    Args:
-        payload: a job as read from Redis.
-
-    Returns:
-        Copies of ``args`` and ``kwargs``: what the job does to them does not reach its next attempt.
-    """
-    kwargs = payload.get("kwargs")
-    return duplicate(payload["args"]), duplicate(kwargs) if kwargs else {}
 
 
 def duplicate(value: Any) -> Any:
@@ -179,9 +139,7 @@ def _encodable(text: str) -> bool:
 
 
 def _too_deep() -> _Refused:
-    return _Refused(
-        ValueError, f"a list or dict contains itself, or more than {MAX_DEPTH} others in each other"
-    )
+    return _Refused(ValueError, f"a list or dict contains itself, or more than {MAX_DEPTH} others in each other")
 
 
 def _type_name(kind: type) -> str:

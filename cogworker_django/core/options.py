@@ -49,9 +49,7 @@ class JobOptions:
             TypeError: an option has a wrong type, or belongs to the definition (``name``, ``aliases``).
             ValueError: an option has a wrong value, or a keyword is a field of the payload.
         """
-        changes: dict[str, Any] = {
-            name: _CHECKS[name](value) for name, value in keywords.items() if name in KNOWN
-        }
+        changes: dict[str, Any] = {name: _CHECKS[name](value) for name, value in keywords.items() if name in KNOWN}
         extra = {name: _rider(name, value) for name, value in keywords.items() if name not in KNOWN}
         if extra:
             changes["extra"] = MappingProxyType({**self.extra, **extra})

@@ -179,9 +179,8 @@ def orphaned(payload: Payload, max_orphanings: int, now: float) -> Payload:
         max_orphanings: how many times it was recovered.
         now: epoch seconds.
     """
-    times = "once" if max_orphanings == 1 else f"{max_orphanings} times"
-    message = f"its process died more than {times} while running it" if max_orphanings else "its process died"
-    return _with_error(payload, "ProcessDied", message, now)
+    often = {0: "", 1: " more than once"}.get(max_orphanings, f" more than {max_orphanings} times")
+    return _with_error(payload, "ProcessDied", f"its process died{often} while running it", now)
 
 
 def _with_error(payload: Payload, error_class: str, error_message: str, now: float) -> Payload:

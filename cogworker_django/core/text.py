@@ -18,9 +18,7 @@ BACKTRACE_FRAMES = 100
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 # Control characters, Unicode line ends, the marks that reorder text on a terminal, and surrogates.
-_UNSAFE_IN_A_LINE = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
-)
+_UNSAFE_IN_A_LINE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def scrub(text: str | bytes, limit: int) -> str:

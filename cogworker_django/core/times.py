@@ -52,9 +52,7 @@ def due(when: object, naive_to_timestamp: ToTimestamp) -> float:
         # utcoffset() decides, not tzinfo: a tzinfo may return None and leave the datetime naive.
         return when.timestamp() if when.utcoffset() is not None else float(naive_to_timestamp(when))
     if isinstance(when, date):
-        raise TypeError(
-            f"the time must be a datetime or epoch seconds, not the date {when}: add a time of day"
-        )
+        raise TypeError(f"the time must be a datetime or epoch seconds, not the date {when}: add a time of day")
     return within_calendar(_number(when, "the time", "a datetime or epoch seconds"), "the time")
 
 
