@@ -65,9 +65,7 @@ def _client_options(given: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in given.items() if key in CLIENT_OPTIONS and value not in (None, "")}
 
 
-def _behind_sentinels(
-    options: Mapping[str, Any], url: str, client: Mapping[str, Any], place: str
-) -> RedisTarget:
+def _behind_sentinels(options: Mapping[str, Any], url: str, client: Mapping[str, Any], place: str) -> RedisTarget:
     parts = urlsplit(url)
     address = {
         **client,

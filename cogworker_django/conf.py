@@ -59,12 +59,8 @@ def load_hooks(config: Config) -> Hooks:
         ConfigurationError: with everything that cannot be imported or called, each with its key.
     """
     problems = Problems()
-    client = imported_middleware(
-        config.client_middleware, f'{PLACE}["CLIENT_MIDDLEWARE"]', CLIENT_ARGUMENTS, problems
-    )
-    server = imported_middleware(
-        config.server_middleware, f'{PLACE}["SERVER_MIDDLEWARE"]', SERVER_ARGUMENTS, problems
-    )
+    client = imported_middleware(config.client_middleware, f'{PLACE}["CLIENT_MIDDLEWARE"]', CLIENT_ARGUMENTS, problems)
+    server = imported_middleware(config.server_middleware, f'{PLACE}["SERVER_MIDDLEWARE"]', SERVER_ARGUMENTS, problems)
     handlers = imported_handlers(config.death_handlers, f'{PLACE}["DEATH_HANDLERS"]', problems)
     problems.check()
     return Hooks(client_chain=Chain(client), server_chain=Chain(server), death_handlers=handlers)

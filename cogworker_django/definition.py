@@ -220,8 +220,11 @@ def job(
 
 
 def _function_job(function: Callable[..., Any], *, options: dict[str, Any]) -> FunctionJob:
-    if isinstance(function, type) or not hasattr(function, "__qualname__"):
+    if isinstance(function, (type, FunctionJob)) or not hasattr(function, "__qualname__"):
         raise TypeError(f"@job decorates a function, not {described(function)}: a class derives from Job")
+    if function.__name__ == "<lambda>" and "name" not in options:
+        # Every lambda of a module has the same name: the last one would run for all.
+        raise TypeError('a lambda has no name of its own: give the job one with name="..."')
     body = {
         "perform": staticmethod(function),
         "__module__": function.__module__,

@@ -18,9 +18,7 @@ from cogworker_django.core.settings import Problems, fault
 HANDLER_ARGUMENTS = 2  # payload, exception
 
 
-def imported_middleware(
-    entries: Iterable[Middleware], place: str, arguments: int, problems: Problems
-) -> list[Entry]:
+def imported_middleware(entries: Iterable[Middleware], place: str, arguments: int, problems: Problems) -> list[Entry]:
     """Import middleware.
 
     Args:
@@ -73,9 +71,7 @@ def _check_class(target: type[Any], path: str, arguments: int, kwargs: Mapping[s
     _check_call(target.__call__, path, arguments + 1, {}, place)
 
 
-def _check_call(
-    target: Callable[..., Any], path: str, arguments: int, kwargs: Mapping[str, Any], place: str
-) -> None:
+def _check_call(target: Callable[..., Any], path: str, arguments: int, kwargs: Mapping[str, Any], place: str) -> None:
     if inspect.iscoroutinefunction(target):
         raise fault(place, f"{path} is a coroutine function: write it without async.")
     try:

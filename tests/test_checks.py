@@ -72,9 +72,7 @@ def test_each_fault_of_the_settings_is_an_error_of_its_own_with_a_hint() -> None
         ("DEATH_HANDLERS", "tests.test_checks.no_function", "cannot be called with 2 arguments"),
     ],
 )
-def test_what_the_settings_name_is_imported_and_must_be_callable(
-    key: str, entry: object, expected: str
-) -> None:
+def test_what_the_settings_name_is_imported_and_must_be_callable(key: str, entry: object, expected: str) -> None:
     (message,) = found(**{key: [entry]})
     assert message.id == "cogworker.E002"
     assert message.msg.startswith(f'COGWORKER["{key}"][0]: ')

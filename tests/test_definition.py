@@ -15,6 +15,10 @@ from cogworker_django.core.registry import Registry
 from cogworker_django.definition import FunctionJob, running
 from tests.memory import MemoryDispatcher, memory_runtime
 
+
+def takes_nothing() -> None: ...
+
+
 PAYLOAD = {"class": "x", "args": [], "jid": "a" * 24, "queue": "default"}
 
 
@@ -109,7 +113,7 @@ class TestOptions:
                 def perform(self) -> None: ...
 
         with pytest.raises(error):
-            job(**options)(lambda: None)
+            job(**options)(takes_nothing)
         assert registry.names() == []
 
     def test_a_job_cannot_have_a_method_with_a_name_of_the_engine(self, registry: Registry[type[Job]]) -> None:
@@ -188,6 +192,13 @@ class TestSignatures:
         Open.perform_async()
         Open.perform_async(1, 2, a=3)
         assert len(dispatcher.pushes) == 2
+
+    def test_a_perform_that_does_not_tell_its_signature_is_not_checked(
+        self, registry: Registry[type[Job]], dispatcher: MemoryDispatcher
+    ) -> None:
+        local: Any = type("Local", (Job,), {"perform": max, "__module__": __name__})
+        local.perform_async(1, 2, 3)
+        assert dispatcher.pushes[0].payload["args"] == [1, 2, 3]
 
     def test_an_inherited_perform_is_checked_under_the_childs_name(
         self, registry: Registry[type[Job]], dispatcher: MemoryDispatcher
@@ -377,11 +388,17 @@ class TestFunctions:
             coroutine.perform_async()
 
     def test_only_functions_can_be_decorated(self, registry: Registry[type[Job]]) -> None:
-        wrong: list[Any] = [ReportJob, 5, "mail", None]
-        for thing in wrong[:3]:
+        wrong: list[Any] = [ReportJob, 5, "mail", plain]
+        for thing in wrong:
             with pytest.raises(TypeError, match="@job decorates a function"):
                 job(thing)
         assert registry.names() == []
+
+    def test_a_lambda_needs_a_name(self, registry: Registry[type[Job]], dispatcher: MemoryDispatcher) -> None:
+        with pytest.raises(TypeError, match="a lambda has no name of its own"):
+            job(lambda: None)
+        job(name="nothing")(lambda: None).perform_async()
+        assert registry.names() == ["nothing"]
 
 
 class TestUserClasses:

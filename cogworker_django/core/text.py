@@ -111,12 +111,12 @@ def described(value: object, limit: int = 100) -> str:
         limit: the most characters of it to show.
 
     Returns:
-        Its ``repr`` on one line, or its type's name if ``repr`` raises.
+        Its ``repr`` on one line, or a few words instead if that raises.
     """
     try:
         return one_line(repr(value), limit)
     except BaseException:  # noqa: BLE001 - a foreign __repr__ may raise anything
-        return f"a {type(value).__name__}"
+        return "something that cannot be shown"
 
 
 def _escaped(match: re.Match[str]) -> str:

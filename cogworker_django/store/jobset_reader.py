@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from cogworker_django.core import codec
+from cogworker_django.core import codec, text
 from cogworker_django.core.errors import RedisRefused, UnreadablePayload
 from cogworker_django.store import replies
 from cogworker_django.store.gateway import Gateway
@@ -16,7 +16,7 @@ from cogworker_django.store.patterns import literal
 AT_ONCE = 1_000  # entries that one script call handles: a call of that size stays far below 100 ms
 BYTES_AT_ONCE = 4 * 1024 * 1024  # bytes read per call in bulk, as a payload may have 1 MiB
 PAGE = 50  # entries per step when somebody walks through a set (Reference 33)
-SCAN_STEP = 1_000  # entries that one step of a search looks at: about a millisecond of the server's time
+SCANNED_AT_ONCE = 1_000  # entries that one step of a search looks at: a few milliseconds of the server's time
 
 
 class SetName(StrEnum):
@@ -124,16 +124,15 @@ class JobSetReader:
             page = self._page_after(name, page[-1], newest_first, size)
 
     def find(self, name: SetName, jid: str) -> Entry | None:
-        """Search a set for a job, in steps of about a millisecond of the server's time each.
+        """Search a set for a job, in steps of a few milliseconds of the server's time each.
 
         Args:
             name: the set.
             jid: the job's id.
         """
-        # As it stands inside a payload, where JSON escapes what needs it.
-        pattern, cursor = f"*{literal(codec.encode(jid).decode())}*", 0
+        pattern, cursor = f"*{literal(stored_text(jid))}*", 0
         while True:
-            scan = ("ZSCAN", self._of[name], cursor, "MATCH", pattern, "COUNT", SCAN_STEP)
+            scan = ("ZSCAN", self._of[name], cursor, "MATCH", pattern, "COUNT", SCANNED_AT_ONCE)
             cursor, flat = self._gateway.call(*scan)
             for entry in entries(flat):
                 if jid_of(entry.member) == jid:
@@ -178,6 +177,11 @@ def _first_score(reply: Any) -> float | None:
         return -math.inf
     found = entries(reply)
     return found[0].score if found else None
+
+
+def stored_text(jid: str) -> str:
+    """Return an id as it stands inside a payload, where JSON quotes it and escapes what needs it."""
+    return codec.encode(text.scrub(jid, len(jid))).decode()
 
 
 def jid_of(member: bytes) -> str:

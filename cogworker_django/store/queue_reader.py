@@ -10,10 +10,10 @@ from cogworker_django.core import codec
 from cogworker_django.core.errors import UnreadablePayload
 from cogworker_django.store import replies
 from cogworker_django.store.gateway import Gateway
-from cogworker_django.store.jobset_reader import jid_of
+from cogworker_django.store.jobset_reader import BYTES_AT_ONCE, jid_of, stored_text
 
 PAGE = 50  # jobs per step when somebody walks through a queue (Reference 33)
-SEARCH_STEP = 200  # jobs read per step of a search; each may have 1 MiB
+SEARCHED_AT_ONCE = 2_000  # jobs that one step of a search looks at: a few milliseconds of the server's time
 CLEAR_STEP = 1_000  # jobs that one call deletes: far below 100 ms
 STATES_AT_ONCE = 200  # queues looked at in one round trip
 INTAKE = "*"  # the member of the paused set that pauses all queues; no queue can have this name
@@ -75,12 +75,7 @@ class QueueReader:
             name: the queue.
             size: jobs per page.
         """
-        start, known, key = 0, "", self._keys.queue(name)
-        while True:
-            known, start, *raws = self._gateway.run("queue_page", (key,), (start, known, size))
-            if not raws:
-                return
-            yield from raws
+        return self._read(name, size, "")
 
     def delete(self, name: str, jid: str) -> bool:
         """Delete a job from a queue.
@@ -92,9 +87,8 @@ class QueueReader:
         Returns:
             Whether it was found.
         """
-        needle = jid.encode(errors="replace")
-        for raw in self.walk(name, SEARCH_STEP):
-            if needle in raw and jid_of(raw) == jid:
+        for raw in self._read(name, SEARCHED_AT_ONCE, stored_text(jid)):
+            if jid_of(raw) == jid:
                 return self.remove(name, raw)
         return False
 
@@ -143,6 +137,16 @@ class QueueReader:
         woken = [queue for queue in (self.names() if name == INTAKE else [name]) if queue not in paused]
         args = (self._keys.prefix, name, *(woken if INTAKE not in paused else ()))
         return bool(self._gateway.run("resume", (self._keys.paused_queues,), args))
+
+    def _read(self, name: str, number: int, text: str) -> Iterator[bytes]:
+        """Go through a queue in parts of so many jobs, giving those that contain a text."""
+        start, known, key = 0, "", self._keys.queue(name)
+        while True:
+            args = (start, known, number, BYTES_AT_ONCE, text)
+            known, start, *raws = self._gateway.run("queue_page", (key,), args)
+            yield from raws
+            if start >= known:
+                return
 
     def _states(self, names: Sequence[str]) -> list[QueueState]:
         commands: list[replies.Command] = [("TIME",), ("SMEMBERS", self._keys.paused_queues)]

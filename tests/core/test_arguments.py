@@ -162,3 +162,14 @@ def test_nesting_is_allowed_up_to_its_limit_and_not_beyond() -> None:
 def test_integers_of_any_usual_size_pass() -> None:
     for value in (2**63, -(2**63), 2**64, -(2**64), 10**4000):
         assert codec.decode(codec.encode({"a": checked(value, "a")})) == {"a": value}
+
+
+def test_a_caller_deep_in_a_recursion_gets_a_value_error_too() -> None:
+    def deepest() -> object:
+        try:
+            return deepest()
+        except RecursionError:
+            return checked(nested(MAX_DEPTH - 1), "args")
+
+    with pytest.raises(ValueError, match="more than 200"):
+        deepest()

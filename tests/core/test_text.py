@@ -58,6 +58,17 @@ class Unspeakable:
         raise KeyboardInterrupt
 
 
+class Secretive(type):
+    def __getattribute__(cls, name: str) -> Any:
+        if name in ("__name__", "__qualname__"):
+            raise SystemExit
+        return super().__getattribute__(name)
+
+
+class Masked(Exception, metaclass=Secretive):
+    pass
+
+
 def local_error() -> Exception:
     class Local(Exception):
         pass
@@ -144,6 +155,13 @@ def test_a_class_without_a_name_has_one_nevertheless() -> None:
     assert error_class(type("", (Exception,), {})()) == "Exception"
 
 
+def test_a_class_that_keeps_its_name_to_itself_can_be_stored() -> None:
+    error = Masked("but not its message")
+    assert error_class(error) == "Exception"
+    assert error_message(error) == "but not its message"
+    assert backtrace(error) == ["Exception: but not its message"]
+
+
 def test_a_backtrace_names_file_function_causes_and_members() -> None:
     try:
         try:
@@ -221,4 +239,4 @@ def test_a_long_text_is_cut_for_the_log() -> None:
 def test_any_value_can_be_described() -> None:
     assert described("a\nb") == r"'a\nb'"
     assert described("x" * 500, 5) == "'xxxx…"
-    assert described(Unspeakable()) == "a Unspeakable"
+    assert described(Unspeakable()) == "something that cannot be shown"

@@ -104,7 +104,7 @@ def test_a_damaged_listing_or_bell_does_not_stop_a_push(store: Store, redis_clie
 
 def test_a_full_server_refuses_a_push_and_a_schedule_and_nothing_is_written(start_server: StartServer) -> None:
     store = open_store(start_server("--maxmemory-policy", "noeviction").url)
-    store.client.config_set("maxmemory", "1mb")
+    store.client.config_set("maxmemory", 1)
     for refused in ([job()], [job(delay=60)]):
         with pytest.raises(RedisRefused, match="maxmemory"):
             store.queues.push(refused)
