@@ -1,0 +1,91 @@
+"""No single call holds the server up, however much there is to move or delete (case B059)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+import redis
+
+from cogworker_django.api.jobsets import DeadSet, RetrySet
+from cogworker_django.api.queue import Queue
+from cogworker_django.store.store import Store
+from tests.stores import jids, open_store, queued, raw_job
+
+LIMIT = 100_000  # microseconds
+STEP = 10_000  # jobs that the test itself writes in one command
+pytestmark = pytest.mark.slow
+
+Slowest = Callable[[], int]
+
+
+@pytest.fixture
+def slowest(redis_client: redis.Redis) -> Iterator[Slowest]:
+    """The longest call since the latest look, in microseconds."""
+    before = redis_client.config_get("slowlog-log-slower-than")
+
+    def look() -> int:
+        durations = [entry["duration"] for entry in redis_client.slowlog_get(128)]
+        redis_client.slowlog_reset()
+        return max(durations, default=0)
+
+    redis_client.config_set("slowlog-log-slower-than", 1_000)
+    yield look
+    redis_client.config_set("slowlog-log-slower-than", str(before["slowlog-log-slower-than"]))
+
+
+def raws(number: int) -> list[bytes]:
+    return [raw_job(f"{n:024}", args=[n, "x" * 100]) for n in range(number)]
+
+
+def fill_queue(client: redis.Redis, jobs: list[bytes]) -> None:
+    for first in range(0, len(jobs), STEP):
+        client.lpush("t:queue:default", *jobs[first : first + STEP])
+    client.sadd("t:queues", "default")
+    client.slowlog_reset()
+
+
+def fill_set(client: redis.Redis, name: str, jobs: list[bytes]) -> None:
+    for first in range(0, len(jobs), STEP):
+        client.zadd(f"t:{name}", {raw: first + n for n, raw in enumerate(jobs[first : first + STEP])})
+    client.slowlog_reset()
+
+
+def test_a_queue_of_200_000_is_cleared(store: Store, redis_client: redis.Redis, slowest: Slowest) -> None:
+    fill_queue(redis_client, raws(200_000))
+    assert Queue("default", store).clear() == 200_000
+    assert slowest() < LIMIT
+    assert redis_client.keys() == []
+
+
+def test_a_job_in_a_queue_of_200_000_is_deleted(store: Store, redis_client: redis.Redis, slowest: Slowest) -> None:
+    fill_queue(redis_client, raws(200_000))
+    assert Queue("default", store).delete(f"{50_000:024}")
+    assert slowest() < LIMIT
+    assert redis_client.llen("t:queue:default") == 199_999
+
+
+def test_20_000_dead_are_retried_in_order(store: Store, redis_client: redis.Redis, slowest: Slowest) -> None:
+    jobs = raws(20_000)
+    fill_set(redis_client, "dead", jobs)
+    assert DeadSet(store).retry_all() == 20_000
+    assert slowest() < LIMIT
+    assert jids(queued(redis_client))[::-1] == jids(jobs)
+    assert not redis_client.exists("t:dead")
+
+
+def test_50_000_retries_are_killed_and_the_dead_are_cleared(
+    redis_url: str, redis_client: redis.Redis, slowest: Slowest
+) -> None:
+    store = open_store(redis_url, dead_max_jobs=20_000)
+    fill_set(redis_client, "retry", raws(50_000))
+    assert RetrySet(store).kill_all() == 50_000
+    assert DeadSet(store).size == 20_000
+    assert DeadSet(store).clear() == 20_000
+    assert slowest() < LIMIT
+
+
+def test_a_set_of_200_000_is_searched(store: Store, redis_client: redis.Redis, slowest: Slowest) -> None:
+    fill_set(redis_client, "retry", raws(200_000))
+    assert RetrySet(store).find("unknown") is None
+    assert slowest() < LIMIT
