@@ -32,6 +32,7 @@ def slowest(redis_client: redis.Redis) -> Iterator[Slowest]:
     redis_client.config_set("slowlog-log-slower-than", 1_000)
     yield look
     redis_client.config_set("slowlog-log-slower-than", str(before["slowlog-log-slower-than"]))
+    redis_client.slowlog_reset()
 
 
 def raws(number: int) -> list[bytes]:
