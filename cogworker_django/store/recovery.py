@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from cogworker_django.store.gateway import Gateway
+from cogworker_django.store.gateway import Arg, Gateway
 from cogworker_django.store.statistics import HOUR_KEPT
+from cogworker_django.store.trips import number_of
 
 COUNTER_TTL = 7 * 86_400
 """Seconds that a job's orphan counter lasts after the latest death."""
@@ -14,7 +16,9 @@ CAREFUL_TTL = 86_400
 """Seconds after which recovered jobs are fetched like others, should nobody have fetched them."""
 BATCH = 1000
 """Jobs moved by one call: it stays far below 100 ms."""
-INFINITY = 2**62
+TOKEN = re.compile(r"\d+:")
+PROGRESS = re.compile(rb"[\d.]+ (\d+) (\d+)")
+"""What a beat tells beside its stamp: the number of the last started job, and how many run at once."""
 
 
 @dataclass(kw_only=True)
@@ -69,18 +73,15 @@ class Recovery:
         Returns:
             What was moved; None when the process lives.
         """
-        total, below = Recovered(), INFINITY
-        while True:
-            reply = self._gateway.run("recover", self._keys(identity), self._args(identity, below))
-            if reply[0] < 0:
-                return None
-            moved, left, failed, parked, below = reply[:5]
-            total.moved += moved
-            total.failed += failed
-            total.parked += parked
-            total.queues |= {queue.decode() for queue in reply[5:]}
-            if not left:
-                return total
+        total = Recovered()
+        if not self._take_back(identity, 0, (), total):
+            return None
+        tokens = sorted(self._tokens(identity), key=number_of, reverse=True)
+        border = self._running_until(identity, [number_of(token) for token in reversed(tokens)])
+        for first in range(0, len(tokens), BATCH):
+            if not self._take_back(identity, border, tokens[first : first + BATCH], total):
+                break
+        return total
 
     def parked(self) -> Iterator[bytes]:
         """The jobs that wait to be buried, the next one each time; ends when there is none or one stays."""
@@ -111,9 +112,35 @@ class Recovery:
         own = (keys.in_progress(identity), keys.beats, keys.process(identity))
         return (*own, keys.orphaned, keys.repeat_orphans, keys.queues, keys.nothing)
 
-    def _args(self, identity: str, below: int) -> tuple[str | int | float, ...]:
-        limits = (self._threshold, self._most, COUNTER_TTL, CAREFUL_TTL, BATCH, below)
-        return (self._gateway.keys.prefix, identity, *limits)
+    def _take_back(self, identity: str, border: int, tokens: Sequence[str], total: Recovered) -> bool:
+        """One call, counted into the total; whether the process is still dead."""
+        args: list[Arg] = [self._gateway.keys.prefix, identity, self._threshold, self._most]
+        args += (COUNTER_TTL, CAREFUL_TTL, border, *tokens)
+        reply = self._gateway.run("recover", self._keys(identity), args)
+        if reply[0] < 0:
+            return False
+        moved, failed, parked = reply[:3]
+        total.moved += moved
+        total.failed += failed
+        total.parked += parked
+        total.queues |= {queue.decode() for queue in reply[3:]}
+        return True
+
+    def _tokens(self, identity: str) -> list[str]:
+        tokens = [token.decode() for token in self._gateway.call("HKEYS", self._gateway.keys.in_progress(identity))]
+        return [token for token in tokens if TOKEN.match(token)]
+
+    def _running_until(self, identity: str, numbers: Sequence[int]) -> int:
+        """The last number that can have been running: those that started, and as many more as there are threads.
+
+        Args:
+            identity: of the dead process.
+            numbers: of its tokens, ascending.
+        """
+        beat = PROGRESS.match(self._gateway.call("HGET", self._gateway.keys.beats, identity) or b"")
+        started, concurrency = (int(beat[1]), int(beat[2])) if beat else (0, 1)
+        ahead = [number for number in numbers if number > started][:concurrency]
+        return ahead[-1] if ahead else started
 
 
 def _literal(text: str) -> str:
