@@ -127,8 +127,20 @@ class JobClient:
             args: positional arguments.
             kwargs: keyword arguments.
         """
-        due = _Due(None, times.due(when, self._naive_to_timestamp))
+        due = _Due(None, self.timestamp(when))
         return self._dispatch_one(self._prepared(blueprint, args, kwargs, new_jid(), due))
+
+    def timestamp(self, when: object) -> float:
+        """Read a due time: an aware datetime, a naive one in the current zone, or epoch seconds.
+
+        Returns:
+            Epoch seconds.
+
+        Raises:
+            TypeError: it is neither a datetime nor a number.
+            ValueError: it is NaN, infinite or outside the years 1 to 9999.
+        """
+        return times.due(when, self._naive_to_timestamp)
 
     def enqueue_bulk(self, blueprint: Blueprint, calls: Iterable[Sequence[Any]]) -> list[str | None]:
         """Push many jobs: all are checked before the first is written, then 1,000 go at a time.
@@ -185,7 +197,7 @@ class JobClient:
 
     def _prepared_item(self, item: Mapping[str, Any]) -> Push | None:
         read = read_item(item, self._blueprint_named)
-        due = None if read.at is None else _Due(None, times.due(read.at, self._naive_to_timestamp))
+        due = None if read.at is None else _Due(None, self.timestamp(read.at))
         return self._prepared(read.blueprint, read.args, read.kwargs, read.jid or new_jid(), due)
 
     def _prepare_each(self, blueprint: Blueprint, calls: list[Sequence[Any]], pushes: list[Push | None]) -> None:

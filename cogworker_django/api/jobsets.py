@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import ClassVar
 
-from cogworker_django.api.door import opened
+from cogworker_django.api.door import in_current_zone, opened
 from cogworker_django.api.record import JobRecord
 from cogworker_django.core import times
 from cogworker_django.core.errors import RedisRefused, UnreadablePayload
@@ -66,14 +66,15 @@ class SetEntry(JobRecord):
         """Give the job another due time. A dead one goes to the retries with it.
 
         Args:
-            when: an aware datetime, epoch seconds, or a timedelta from now on Redis's clock.
+            when: an aware datetime, a naive one in the current zone, epoch seconds, or a timedelta from now on
+                Redis's clock.
 
         Returns:
             Whether it was still there.
         """
         if isinstance(when, timedelta):
             return self._store.jobsets.reschedule(self._name, self.value, delay=when.total_seconds())
-        return self._store.jobsets.reschedule(self._name, self.value, at=times.due(when, times.refuse_naive))
+        return self._store.jobsets.reschedule(self._name, self.value, at=times.due(when, in_current_zone))
 
 
 class JobSet:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import redis
+from django.test import override_settings
 
 from cogworker_django.api.jobsets import DeadSet, JobSet, RetrySet, ScheduledSet
 from cogworker_django.core.errors import RedisRefused, UnreadablePayload
@@ -25,7 +26,7 @@ def only(entries: JobSet) -> Any:
 @in_each_set
 def test_size_iteration_and_pages(store: Store, redis_client: redis.Redis, kind: type[JobSet], key: str) -> None:
     entries = kind(store)
-    assert (entries.size, list(entries)) == (0, [])
+    assert (entries.size, list(entries), repr(entries)) == (0, [], f"<{kind.__name__}>")
     redis_client.zadd(f"t:{key}", {raw_job(jid): 1_000_000_000.5 + n for n, jid in enumerate(NUMBERED)})
     expected = NUMBERED[::-1] if key == "dead" else NUMBERED
     assert entries.size == 120
@@ -105,6 +106,13 @@ def test_a_small_delay_is_counted_from_now_on_the_servers_clock(store: Store, re
     assert due == pytest.approx(store.jobsets.now() + 120, abs=5)
 
 
+def test_a_naive_datetime_is_meant_in_the_current_zone(store: Store, redis_client: redis.Redis) -> None:
+    redis_client.zadd("t:retry", {raw_job(): 5})
+    with override_settings(TIME_ZONE="America/New_York"):
+        only(RetrySet(store)).reschedule(datetime(2040, 7, 1, 12))
+    assert scored(redis_client, "retry") == [(raw_job(), datetime(2040, 7, 1, 16, tzinfo=UTC).timestamp())]
+
+
 def test_an_entry_that_is_gone_is_not_brought_back_by_rescheduling(store: Store, redis_client: redis.Redis) -> None:
     redis_client.zadd("t:retry", {raw_job(): 5})
     entry = only(RetrySet(store))
@@ -113,7 +121,7 @@ def test_an_entry_that_is_gone_is_not_brought_back_by_rescheduling(store: Store,
     assert redis_client.keys() == []
 
 
-@pytest.mark.parametrize("when", [datetime(2040, 1, 1, 12), float("nan"), 1e300, "soon", date(2040, 1, 1), None])
+@pytest.mark.parametrize("when", [float("nan"), 1e300, "soon", date(2040, 1, 1), None])
 def test_a_time_that_is_none_is_refused_before_anything_is_written(
     store: Store, redis_client: redis.Redis, when: Any
 ) -> None:

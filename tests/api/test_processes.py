@@ -25,6 +25,7 @@ def test_processes_reflect_beats_and_are_gone_after_the_leave(store: Store) -> N
     assert (first["identity"], first.identity) == ("host:1:abc", "host:1:abc")
     assert first["beat_at"] == pytest.approx(store.jobsets.now(), abs=5)
     assert (second["busy"], second["quiet"]) == (0, False)
+    assert (repr(second), len(second)) == ("<Process host:2:abc>", 4)
     assert set(dict(first)) == {*INFO, "identity", "beat_at"}
     store.processes.forget("host:1:abc")
     assert [process.identity for process in processes] == ["host:2:abc"]

@@ -30,6 +30,7 @@ def test_size_latency_and_jobs_of_a_queue(store: Store, redis_client: redis.Redi
     )
     assert oldest.item == json.loads(old)
     assert oldest.value == old
+    assert (repr(queue), repr(oldest)) == ("<Queue high>", f"<QueuedJob demo.Job {'a' * 24}>")
 
 
 def test_a_queue_is_walked_in_pages(store: Store, redis_client: redis.Redis) -> None:

@@ -17,9 +17,7 @@ def fill(client: redis.Redis, key: str, number: int, score: float | None = None)
     return raws
 
 
-def test_due_reads_what_has_come_on_the_servers_clock_earliest_first(
-    store: Store, redis_client: redis.Redis
-) -> None:
+def test_due_reads_what_has_come_on_the_servers_clock_earliest_first(store: Store, redis_client: redis.Redis) -> None:
     now = store.jobsets.now()
     redis_client.zadd("t:schedule", {b"later": now + 1000, b"second": now - 5, b"first": now - 10})
     told, found = store.jobsets.due(SetName.SCHEDULE)
@@ -33,9 +31,7 @@ def test_due_reads_no_more_than_was_asked_for(store: Store, redis_client: redis.
     assert len(store.jobsets.due(SetName.RETRY)[1]) == 120
 
 
-def test_due_reads_fewer_when_they_are_large_and_one_at_least(
-    store: Store, redis_client: redis.Redis
-) -> None:
+def test_due_reads_fewer_when_they_are_large_and_one_at_least(store: Store, redis_client: redis.Redis) -> None:
     size = BYTES_AT_ONCE // 2
     redis_client.zadd("t:schedule", {str(n).encode() * size: n for n in range(5)})
     assert len(store.jobsets.due(SetName.SCHEDULE)[1]) == 2
@@ -57,9 +53,7 @@ def test_a_set_of_the_wrong_type_is_refused_when_read(store: Store, redis_client
         store.jobsets.due(SetName.SCHEDULE)
 
 
-def test_earliest_knows_both_sets_and_calls_a_damaged_one_due(
-    store: Store, redis_client: redis.Redis
-) -> None:
+def test_earliest_knows_both_sets_and_calls_a_damaged_one_due(store: Store, redis_client: redis.Redis) -> None:
     assert store.jobsets.earliest() == (None, None)
     redis_client.zadd("t:retry", {b"a": 7, b"b": 6.25})
     assert store.jobsets.earliest() == (None, 6.25)
@@ -107,9 +101,17 @@ def test_a_walk_that_deletes_the_last_of_each_page_neither_skips_nor_repeats(
     assert seen == raws
 
 
-def test_a_walk_is_not_misled_by_what_is_added_in_front_or_rescheduled(
-    store: Store, redis_client: redis.Redis
-) -> None:
+def test_a_walk_goes_on_behind_many_seen_entries_of_the_same_score(store: Store, redis_client: redis.Redis) -> None:
+    raws = fill(redis_client, "t:retry", 45, 5.0)
+    seen = []
+    for entry in store.jobsets.walk(SetName.RETRY, size=10):
+        seen.append(entry.member)
+        if len(seen) == 40:
+            redis_client.zrem("t:retry", entry.member)
+    assert seen == raws
+
+
+def test_a_walk_is_not_misled_by_what_is_added_in_front_or_rescheduled(store: Store, redis_client: redis.Redis) -> None:
     raws = fill(redis_client, "t:schedule", 30)
     seen = []
     for entry in store.jobsets.walk(SetName.SCHEDULE, size=10):
