@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import redis
@@ -14,6 +15,8 @@ from cogworker_django.core.redis_target import RedisTarget
 
 TIMEOUT = 5.0
 """Seconds that a command may take, and a connection to be made or to become free in the pool."""
+TCP_ONLY = ("socket_connect_timeout", "socket_keepalive", "socket_keepalive_options")
+"""Options that a connection over a Unix socket does not know."""
 SPARE = 5
 """Connections beyond one per thread: heartbeat, scheduler, recovery and two to spare (reference, section 1)."""
 
@@ -43,6 +46,8 @@ def connect(target: RedisTarget, *, connections: int, timeout: float = TIMEOUT) 
         return _sentinel(target, options, connections)
     options |= {"max_connections": connections, "timeout": TIMEOUT}
     if target.url is not None:
+        if target.url.startswith("unix:"):
+            options = _without(options, TCP_ONLY)
         pool = redis.BlockingConnectionPool.from_url(target.url, **options)
     else:
         address = {"host": target.host, "port": target.port, "db": target.db, "password": target.password}
@@ -57,7 +62,9 @@ def _cluster(target: RedisTarget, options: dict[str, Any]) -> redis.Redis:
 
 
 def _sentinel(target: RedisTarget, options: dict[str, Any], connections: int) -> redis.Redis:
-    sentinel = Sentinel(list(target.sentinels), socket_timeout=TIMEOUT, **_without(options, "sentinel_kwargs"))
+    sentinel = Sentinel(
+        list(target.sentinels), socket_timeout=TIMEOUT, **_without(options, ("sentinel_kwargs", "socket_timeout"))
+    )
     master: redis.Redis = sentinel.master_for(
         target.service or "",
         db=target.db,
@@ -68,5 +75,5 @@ def _sentinel(target: RedisTarget, options: dict[str, Any], connections: int) ->
     return master
 
 
-def _without(options: dict[str, Any], name: str) -> dict[str, Any]:
-    return {key: value for key, value in options.items() if key not in (name, "socket_timeout")}
+def _without(options: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if name not in names}
