@@ -35,6 +35,10 @@ class RedisRefused(CogworkerError):
     """Redis answered and refused the command (full, wrong type, …): trying again alone will not help."""
 
 
+class RedisDenied(RedisRefused):
+    """Redis does not let us in: the password is wrong or missing, or the user may not run the command."""
+
+
 class UnknownJob(CogworkerError):
     """No job is registered under the name."""
 

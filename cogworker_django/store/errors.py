@@ -8,12 +8,13 @@ from contextlib import contextmanager
 
 import redis.exceptions
 
-from cogworker_django.core.errors import RedisRefused, RedisUnavailable
+from cogworker_django.core.errors import RedisDenied, RedisRefused, RedisUnavailable
 
 # First words of error replies of a server that is starting, failing over or busy. redis-py has classes for some
 # of them only, and an error raised inside a script carries the word in its text.
 AWAY = frozenset({"READONLY", "LOADING", "MASTERDOWN", "TRYAGAIN", "BUSY", "UNBLOCKED", "CLUSTERDOWN", "NOREPLICAS"})
 CONNECTION_ERRORS = (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError, OSError)
+DENIED = (redis.exceptions.AuthenticationError, redis.exceptions.NoPermissionError)
 WRAPPED = re.compile(r"\b(READONLY|LOADING|MASTERDOWN|TRYAGAIN|CLUSTERDOWN)\b")
 
 
@@ -55,4 +56,6 @@ def translation(error: Exception) -> RedisUnavailable | RedisRefused:
     text = f"{type(error).__name__}: {error}" if not str(error).strip() else str(error)
     if is_away(error):
         return RedisUnavailable(f"Redis is not available: {text}")
+    if isinstance(error, DENIED):
+        return RedisDenied(f"Redis does not let us in, check the user and the password in the settings: {text}")
     return RedisRefused(f"Redis refused a command: {text}")

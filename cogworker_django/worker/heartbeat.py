@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from cogworker_django.core import codec
-from cogworker_django.core.errors import CogworkerError
+from cogworker_django.core.errors import CogworkerError, RedisDenied
 from cogworker_django.store.clock import RedisClock
 from cogworker_django.store.processes import Processes
 from cogworker_django.worker.exchange import Exchange
@@ -85,12 +85,22 @@ class Heartbeat:
 
         Returns:
             False when it was told to stop before.
+
+        Raises:
+            RedisDenied: waiting does not help, and whoever starts the process should see it at once.
         """
-        while not self.beat():
+        while True:
+            try:
+                self._beat()
+            except RedisDenied:
+                raise
+            except CogworkerError as error:
+                self._outages.failed("heartbeat", error)
+            else:
+                return True
             self._heard = -math.inf
             if wait(FIRST_BEAT_PAUSE):
                 return False
-        return True
 
     @property
     def may_judge(self) -> bool:
@@ -111,24 +121,27 @@ class Heartbeat:
 
     def beat(self) -> bool:
         """Beats once; whether it was heard. Errors are reported, never raised."""
-        info = self._info | {"busy": self._work.busy, "quiet": self.quiet, "rss_kb": resident_kb()}
         try:
-            reply = self._processes.beat(
-                self._identity,
-                progress=self._exchange.progress,
-                info=codec.encode(info),
-                read_commands=not self._listener.busy,
-            )
-            self._clock.tell(reply.now)
-            self._publish()
+            self._beat()
         except CogworkerError as error:
             self._outages.failed("heartbeat", error)
             return False
+        return True
+
+    def _beat(self) -> None:
+        info = self._info | {"busy": self._work.busy, "quiet": self.quiet, "rss_kb": resident_kb()}
+        reply = self._processes.beat(
+            self._identity,
+            progress=self._exchange.progress,
+            info=codec.encode(info),
+            read_commands=not self._listener.busy,
+        )
+        self._clock.tell(reply.now)
         self._note_heard()
-        self._outages.succeeded("heartbeat")
+        # They are out of Redis: nothing that fails from here on may lose them.
         for command in reply.commands:
             self._on_command(command)
-        return True
+        self._tell_work()
 
     def _note_heard(self) -> None:
         now = time.monotonic()
@@ -143,15 +156,17 @@ class Heartbeat:
                 self.beat()
                 due = time.monotonic() + self._interval
             elif self._work.oldest() > LONG_JOB:
-                self._publish_between()
+                self._tell_work(only_changed=True)
 
-    def _publish_between(self) -> None:
+    def _tell_work(self, *, only_changed: bool = False) -> None:
         try:
-            self._publish(only_changed=True)
+            self._publish(only_changed=only_changed)
         except CogworkerError as error:
             self._outages.failed("heartbeat", error)
+        else:
+            self._outages.succeeded("heartbeat")
 
-    def _publish(self, *, only_changed: bool = False) -> None:
+    def _publish(self, *, only_changed: bool) -> None:
         """Writes what runs; nothing is written while nothing runs, nor between beats while nothing has changed."""
         work = self._work.published()
         if work == self._published and (work is None or only_changed):
