@@ -41,18 +41,18 @@ class Processes:
         keys = self._gateway.keys
         reply = self._gateway.run(
             "beat",
-            (keys.beats, keys.process(identity), keys.signals(identity)),
+            (keys.beats, keys.process(identity), keys.signals(identity), keys.nothing),
             (identity, progress, info, self._ttl, int(read_commands)),
         )
         return BeatReply(now=float(reply[0]), commands=tuple(word.decode() for word in reply[1:]))
 
     def publish_work(self, identity: str, work: bytes | None) -> None:
         """Writes what the process is running as JSON; None when it runs nothing."""
-        key = self._gateway.keys.work(identity)
+        keys = self._gateway.keys
         if work is None:
-            self._gateway.call("DEL", key)
+            self._gateway.call("DEL", keys.work(identity))
         else:
-            self._gateway.call("SET", key, work, "PX", self._ttl)
+            self._gateway.run("publish_work", (keys.work(identity), keys.nothing), (work, self._ttl))
 
     def list_queues(self, names: list[str]) -> None:
         """Makes queues known that may not have had a job yet (reference, E12)."""

@@ -170,7 +170,7 @@ class Trips:
     def _put_front(self, deliveries: Sequence[Fetched]) -> None:
         keys = self._gateway.keys
         for delivery in sorted(deliveries, key=lambda each: number_of(each.token), reverse=True):
-            names = (keys.queue(delivery.queue), keys.bell(delivery.queue), keys.queues)
+            names = (keys.queue(delivery.queue), keys.bell(delivery.queue), keys.queues, keys.nothing)
             self._gateway.run("put_front", names, (delivery.queue, delivery.raw))
 
 

@@ -2,6 +2,7 @@
 -- KEYS[1] beats: the hash of processes, identity to last beat
 -- KEYS[2] process: what the process tells about itself
 -- KEYS[3] signals: the list of commands for it
+-- KEYS[4] nothing: a key that never exists
 -- ARGV[1] identity: of the process
 -- ARGV[2] progress: what is kept beside the stamp: its started token and its concurrency
 -- ARGV[3] info: the text for KEYS[2]
@@ -11,6 +12,8 @@
 -- BUILDS: nothing
 local time = redis.call('TIME')
 local now = string.format('%d.%06d', time[1], time[2])
+-- On a server at maxmemory a script may write once it has freed something.
+redis.call('DEL', KEYS[4])
 redis.call('SET', KEYS[2], ARGV[3], 'PX', ARGV[4])
 -- Guarded: a damaged registry must not keep a process from starting, and nobody is taken for dead by such a one.
 redis.pcall('HSET', KEYS[1], ARGV[1], now .. ' ' .. ARGV[2])
