@@ -1,0 +1,82 @@
+"""Jobs of the scenarios: each writes into the ledger what it does."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from cogworker_django import current_job, job
+from tests.scenarios.ledger import recorded
+
+logger = logging.getLogger("cogworker")
+
+
+@job(name="nap")
+def nap(seconds: float = 0.0, _pushed: float = 0.0) -> None:
+    """Take a while."""
+    with recorded():
+        time.sleep(seconds)
+
+
+@job(name="wait_for")
+def wait_for(path: str) -> None:
+    """Run until a file is there."""
+    with recorded():
+        while not Path(path).exists():
+            time.sleep(0.01)
+
+
+@job(name="fail_after")
+def fail_after(seconds: float) -> None:
+    """Take a while and fail."""
+    with recorded():
+        time.sleep(seconds)
+        raise ValueError("it was bound to fail")
+
+
+@job(name="exit_process")
+def exit_process() -> None:
+    """Take the whole process along, without a word."""
+    with recorded():
+        time.sleep(0.05)
+        os._exit(7)
+
+
+@job(name="abort_process")
+def abort_process() -> None:
+    """Crash as a broken C extension does."""
+    with recorded():
+        time.sleep(0.05)
+        os.abort()
+
+
+@job(name="leave")
+def leave() -> None:
+    """Call sys.exit, as scripts do that were made a job."""
+    with recorded():
+        sys.exit(1)
+
+
+@job(name="swallow")
+def swallow(_text: str) -> None:
+    """Be large, and quick."""
+    with recorded():
+        pass
+
+
+@job(name="nothing")
+def nothing() -> None:
+    """Do nothing, and write nothing down."""
+
+
+@job(name="übung.größe")
+def tell(*texts: Any) -> list[Any]:
+    """Log what it was given and return it."""
+    with recorded():
+        running = current_job()
+        logger.info("told %s by %s", texts, running and running.cogworker_name)
+        return list(texts)

@@ -1,0 +1,315 @@
+"""Redis away, restarted, frozen, full, forgetful, and networks that lose replies: the worker goes on by itself."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+import redis
+
+from cogworker_django import RedisRefused
+from tests.scenarios import jobs
+from tests.scenarios.checker import extra_runs
+from tests.scenarios.conftest import StartRig
+from tests.scenarios.proxy import Proxy
+from tests.scenarios.rig import PREFIX, Rig
+from tests.scenarios.waiting import eventually
+
+pytestmark = pytest.mark.slow
+
+RETURN = 15.0
+"""Seconds after Redis is back within which everything is as it should be."""
+
+
+@pytest.fixture
+def lasting(start_rig: StartRig) -> Rig:
+    """A rig whose server keeps its data over a crash."""
+    return start_rig(persistent=True)
+
+
+@pytest.fixture
+def proxy(rig: Rig) -> Iterator[Proxy]:
+    """A proxy in front of the rig's server; workers are told its address."""
+    made = Proxy(rig.server.port)
+    yield made
+    made.close()
+
+
+@contextlib.contextmanager
+def every(seconds: float, step: Callable[[], object]) -> Iterator[None]:
+    """Do something over and over beside the test."""
+    stop = threading.Event()
+
+    def loop() -> None:
+        while not stop.wait(seconds):
+            step()
+
+    thread = threading.Thread(target=loop)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+def test_quick_restarts_and_cut_clients_do_not_stop_the_work(lasting: Rig) -> None:
+    """B065, B031: the scheduled job became due during an outage."""
+    rig = lasting
+    worker = rig.worker()
+    due = jobs.nap.perform_in(1.0)
+    assert due is not None
+    rig.accepted.append(due)
+    for _ in range(5):
+        rig.away(rig.random.uniform(0.2, 0.6))
+    rig.push(jobs.nap, [(0.001,)] * 500)
+    took = rig.until_done(RETURN)
+    with every(0.3, lambda: rig.redis.client_kill_filter(_type="normal", skipme=True)):
+        for _ in range(500):
+            rig.push_one(jobs.nap, rig.random.uniform(0, 0.01))
+            time.sleep(0.005)
+    rig.until_done(RETURN)
+    eventually(lambda: rig.redis.exists(f"{PREFIX}process:{worker.identity}"), 5, "the process to be shown")
+    print(f"all done {took:.2f} s after five restarts")
+    rig.verify()
+
+
+def test_a_job_that_ends_while_redis_is_away_ran_once(lasting: Rig) -> None:
+    """B048."""
+    rig = lasting
+    worker = rig.worker()
+    jid = rig.push_one(jobs.nap, 0.3)
+    rig.until_running(jid)
+    rig.away(4.0)
+    took = eventually(lambda: not rig.in_progress(worker), RETURN, "the job to be settled", rig.logs)
+    print(f"settled {took:.2f} s after the return")
+    rig.stop(worker)
+    rig.worker()
+    time.sleep(0.5)
+    rig.verify()
+    assert rig.ledger.starts(jid) == 1
+
+
+def test_a_job_that_fails_while_redis_is_away_is_in_retry_once(lasting: Rig) -> None:
+    """B053."""
+    rig = lasting
+    worker = rig.worker()
+    jid = rig.push_one(jobs.fail_after, 0.5)
+    rig.until_running(jid)
+    rig.away(3.0)
+    eventually(lambda: rig.filed("retry"), RETURN, "the job in Retry", rig.logs)
+    (entry,) = rig.filed("retry")
+    assert (entry["jid"], entry["error_class"], entry["retry_count"]) == (jid, "ValueError", 1)
+    assert not rig.in_progress(worker)
+    rig.verify(left=1)
+
+
+def test_a_stop_while_redis_is_away_ends_in_time_and_loses_nothing(lasting: Rig) -> None:
+    """P21: what could not be settled is recovered by others, and may run once more."""
+    rig = lasting
+    worker = rig.worker()
+    jid = rig.push_one(jobs.nap, 0.2)
+    rig.until_running(jid)
+    rig.server.kill()
+    time.sleep(0.5)
+    began = time.monotonic()
+    assert worker.terminate(rig.settings["SHUTDOWN_TIMEOUT"] + 5) == 0
+    print(f"ended {time.monotonic() - began:.2f} s after TERM")
+    worker.no_traceback()
+    rig.server.start()
+    rig.at_risk[jid] += 1
+    rig.worker()
+    rig.until_done(RETURN)
+    rig.verify()
+
+
+def test_one_outage_is_a_few_lines_in_the_log(lasting: Rig) -> None:
+    rig = lasting
+    worker = rig.worker()
+    rig.away(3.0)
+    rig.push_one(jobs.nap)
+    rig.until_done(RETURN)
+    time.sleep(1.0)
+    lines = [line for line in worker.text.splitlines() if "available" in line]
+    assert 2 <= len(lines) <= 12, "\n".join(lines)
+    rig.verify()
+
+
+def test_scripts_flushed_under_load_are_not_noticed(rig: Rig) -> None:
+    """B067."""
+    workers = [rig.worker() for _ in range(2)]
+    with every(0.1, rig.redis.script_flush):
+        for _ in range(300):
+            rig.push_one(jobs.nap, rig.random.uniform(0, 0.01))
+            soon = jobs.nap.perform_in(0.1)
+            assert soon is not None
+            rig.accepted.append(soon)
+        rig.push(jobs.fail_after, [(0.0,)] * 20, retry=0)
+        rig.until_done(RETURN)
+    for worker in workers:
+        assert "ERROR" not in worker.text
+    rig.verify(left=20)
+    assert not extra_runs(rig.ledger.runs())
+
+
+def test_a_worker_that_was_frozen_beyond_the_threshold_changes_nothing(start_rig: StartRig) -> None:
+    """T10, guarantee 4: its jobs run elsewhere, and its late verdicts are dropped."""
+    rig = start_rig(ORPHAN_THRESHOLD=1.0)
+    frozen = rig.worker()
+    running = rig.push(jobs.nap, [(1.0,)] * 4)
+    failing = rig.push_one(jobs.fail_after, 1.0)
+    rig.until_running(*running, failing)
+    rig.worker()
+    frozen.freeze()
+    rig.at_risk.update(rig.in_progress(frozen))
+    rig.push(jobs.nap, [(0.0,)] * 50)
+    eventually(lambda: (rig.count("processed"), rig.count("failed")) == (54, 1), 10, "the other to do all", rig.logs)
+    frozen.thaw()
+    rig.push(jobs.nap, [(0.01,)] * 200)
+    frozen.said(f"jid={failing} is no longer this process's: its end changes nothing")
+    rig.until_done(10)
+    eventually(lambda: len(rig.redis.hkeys(f"{PREFIX}beats")) == 2, 5, "the thawed process to be back")
+    (entry,) = rig.filed("retry")
+    assert (entry["jid"], entry["retry_count"]) == (failing, 1)
+    rig.verify(left=1)
+
+
+def test_a_worker_frozen_between_two_jobs_does_not_run_what_others_have_run(start_rig: StartRig) -> None:
+    """What it had fetched ahead and not started is looked up before it runs."""
+    rig = start_rig(ORPHAN_THRESHOLD=1.0)
+    first = rig.worker("-c", "2")
+    rig.push(jobs.nap, [(0.002,)] * 3000)
+    rig.at_work(first)
+    for _ in range(3):
+        time.sleep(rig.random.uniform(0.05, 0.3))
+        first.freeze()
+        begun = {run.jid for run in rig.ledger.runs()}
+        rig.at_risk.update(rig.in_progress(first) & begun)
+        helper = rig.worker("-c", "2")
+        eventually(lambda: not rig.in_progress(first), 10, "the recovery", rig.logs)
+        first.thaw()
+        eventually(lambda: rig.in_progress(first) or not rig.queued(), 10, "the first to work again", rig.logs)
+        rig.stop(helper)
+    rig.until_done(20)
+    rig.verify()
+
+
+def test_a_frozen_server_repeats_nothing(rig: Rig) -> None:
+    """T9: longer than the threshold, and nobody is taken for dead."""
+    for _ in range(2):
+        rig.worker()
+    long = rig.push(jobs.nap, [(4.0,)] * 2)
+    rig.until_running(*long)
+    rig.push(jobs.nap, [(0.002,)] * 3000)
+    time.sleep(0.3)
+    with rig.frozen_server():
+        time.sleep(3.0)
+    took = rig.until_done(RETURN)
+    print(f"all done {took:.2f} s after the server woke up")
+    rig.verify()
+    assert not extra_runs(rig.ledger.runs())
+
+
+def test_lost_replies_lose_no_job(rig: Rig, proxy: Proxy) -> None:
+    """B062, T12."""
+    cuts = 30
+    for _ in range(2):
+        rig.worker(REDIS=proxy.url)
+    rig.push(jobs.nap, [(0.002,)] * 5000)
+    for cut in range(1, cuts + 1):
+        time.sleep(rig.random.uniform(0.01, 0.1))
+        if not rig.queued():
+            rig.push(jobs.nap, [(0.002,)] * 500)
+        proxy.cut_after_request()
+        eventually(lambda cut=cut: proxy.cuts >= cut, 10, "a reply to be cut")  # type: ignore[misc]
+    took = rig.until_done(RETURN)
+    rig.verify(spare=cuts)
+    print(f"{cuts} cuts: {extra_runs(rig.ledger.runs()).total()} extra runs, done {took:.2f} s after the last")
+
+
+def test_cut_connections_lose_no_job(rig: Rig, proxy: Proxy) -> None:
+    for _ in range(2):
+        rig.worker(REDIS=proxy.url)
+    rig.push(jobs.nap, [(0.002,)] * 3000)
+    with every(0.1, proxy.cut):
+        time.sleep(3.0)
+    rig.until_done(RETURN)
+    rig.verify()
+    assert not extra_runs(rig.ledger.runs())
+
+
+def test_a_black_hole_is_noticed_and_left(rig: Rig, proxy: Proxy) -> None:
+    """T13: no reply, and no error either."""
+    worker = rig.worker(REDIS=proxy.url)
+    rig.push(jobs.nap, [(0.002,)] * 500)
+    rig.at_work(worker)
+    proxy.black_hole()
+    time.sleep(6.0)
+    rig.push(jobs.nap, [(0.002,)] * 500)
+    proxy.pass_on()
+    took = rig.until_done(RETURN)
+    rig.verify()
+    extra = extra_runs(rig.ledger.runs()).total()
+    print(f"done {took:.2f} s after the return, {extra} extra runs")
+    assert extra == 0
+
+
+def test_a_slow_network_changes_only_the_pace(rig: Rig, proxy: Proxy) -> None:
+    proxy.delay = 0.05
+    rig.worker(REDIS=proxy.url)
+    rig.push(jobs.nap, [(0.002,)] * 1000)
+    rig.until_done(RETURN)
+    rig.verify()
+    assert not extra_runs(rig.ledger.runs())
+
+
+def test_a_full_server_is_drained_and_pushes_are_refused(start_rig: StartRig) -> None:
+    """T11."""
+    rig = start_rig(server_flags=("--maxmemory", "24mb", "--maxmemory-policy", "noeviction"))
+    rig.worker()
+    rig.push(jobs.nap, [(0.001,)] * 300)
+    rig.push(jobs.fail_after, [(0.001,)] * 30, retry=0)
+    rig.push(jobs.fail_after, [(0.001,)] * 30)
+    with pytest.raises(RedisRefused, match="maxmemory"):
+        for _ in range(100):
+            jobs.swallow.set(queue="filled").perform_bulk([("x" * 100_000,)] * 10)
+    rig.accepted += sorted(rig.snapshot().at("queue") - set(rig.accepted))
+    late = rig.worker("-q", "default", "-q", "filled")
+    rig.until_done(30)
+    for worker in rig.workers:
+        assert " failed: " not in worker.text, worker.text[-3000:]
+    assert late.identity.encode() in rig.redis.hkeys(f"{PREFIX}beats")
+    rig.verify(left=60)
+
+
+@pytest.mark.parametrize("fetch", ["reliable", "basic"])
+def test_a_worker_works_on_a_server_that_others_keep_full(start_rig: StartRig, fetch: str) -> None:
+    """T11: from its boot to its stop there is never a byte to spare."""
+    rig = start_rig(server_flags=("--maxmemory", "24mb", "--maxmemory-policy", "noeviction"), ORPHAN_THRESHOLD=1.0)
+    rig.push(jobs.nap, [(0.01,)] * 100)
+    rig.push(jobs.fail_after, [(0.0,)] * 20, retry=0)
+    rig.push(jobs.fail_after, [(0.0,)] * 20)
+    long = rig.push_one(jobs.nap, 20.0, queue="long")
+    size = 1_000_000
+    while size > 100:
+        try:
+            rig.redis.rpush("foreign", "x" * size)
+        except redis.exceptions.OutOfMemoryError:
+            size //= 2
+    worker = rig.worker("-q", "default", "-q", "long", "--fetch", fetch)
+    rig.until_running(long)
+    eventually(lambda: rig.count("processed") == 100 and rig.count("failed") == 40, 15, "the jobs", rig.logs)
+    time.sleep(2.5)
+    assert rig.redis.exists(f"{PREFIX}process:{worker.identity}"), "it is no longer shown"
+    assert rig.redis.exists(f"{PREFIX}work:{worker.identity}"), "what it runs is not shown"
+    worker.send(signal.SIGINT)
+    worker.said("stopping")
+    worker.send(signal.SIGINT)
+    assert worker.exit_status() == 0
+    told = [line for line in worker.text.splitlines() if "ERROR" in line]
+    assert all("listing queues failed" in line and "maxmemory" in line for line in told), told
+    rig.verify(left=41)
