@@ -1,0 +1,107 @@
+"""`manage.py demo`: everything at work in one terminal; `--check`: the same, proved and gone again."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from argparse import ArgumentParser
+from typing import Any, NoReturn
+
+from django.core.management.base import BaseCommand, CommandError
+
+from cogworker_django.embedded import EmbeddedServerError
+from demo.jobs import Flaky, Greeting, Slow, hopeless, import_row, punctual, tidy_up
+from demo.proofs import NotProved, Proofs, told
+from demo.stage import Stage, stage
+
+CHECK_THRESHOLD = 2.0  # seconds: a killed process is noticed soon
+SHOW_THRESHOLD = 10.0
+WORKERS = 2
+LOG_TAIL = 30  # lines of the workers' log that are shown when something was not proved
+
+
+class Command(BaseCommand):
+    """Starts a server, a database and workers of its own, and gives them something to do."""
+
+    help = "Shows jobs at work, with a server, a database and workers of its own. Ctrl-C stops all of it."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Take `--check`."""
+        parser.add_argument("--check", action="store_true", help="prove that all of it works, and end")
+
+    def handle(self, *_args: Any, **options: Any) -> None:
+        """Show, or prove."""
+        # A TERM takes everything down as Ctrl-C does.
+        signal.signal(signal.SIGTERM, _interrupt)
+        try:
+            if options["check"]:
+                self._check()
+            else:
+                self._show()
+        except EmbeddedServerError as error:
+            raise CommandError(str(error)) from None
+
+    def _show(self) -> None:
+        try:
+            with stage(orphan_threshold=SHOW_THRESHOLD, log=False) as opened:
+                self._say(f"Redis      {opened.server.url}")
+                self._say(f"Database   {opened.folder / 'db.sqlite3'}")
+                self._say(f"Workers    {WORKERS} processes; their log follows. Ctrl-C stops all of it.")
+                self._push()
+                for _ in range(WORKERS):
+                    opened.start_worker()
+                self._wait(opened)
+        except KeyboardInterrupt:
+            self._say("All stopped.")
+
+    def _push(self) -> None:
+        self._say(
+            "Jobs       greetings, one that fails twice, one that dies, a slow one, one in 10 s, an import of 100"
+        )
+        for name in ("Ada", "Grace", "Edsger"):
+            Greeting.perform_async(name)
+        Flaky.perform_async(2)
+        Slow.perform_async(8)
+        hopeless.perform_async("this one was never meant to work")
+        punctual.perform_in(10)
+        tidy_up.perform_async("the attic")
+        import_row.perform_bulk([(number,) for number in range(100)])
+
+    def _wait(self, opened: Stage) -> None:
+        while any(worker.runs for worker in opened.workers):
+            time.sleep(0.5)
+        raise CommandError("All workers have ended by themselves: their log tells why.")
+
+    def _check(self) -> None:
+        began = time.monotonic()
+        try:
+            with stage(orphan_threshold=CHECK_THRESHOLD, log=True) as opened:
+                self._prove(opened)
+        except KeyboardInterrupt:
+            sys.exit(130)
+        self._say(f"All proved in {time.monotonic() - began:.1f} s.")
+
+    def _prove(self, opened: Stage) -> None:
+        for name, proof in Proofs(opened).all():
+            try:
+                with told():
+                    line = proof()
+            except NotProved as error:
+                self._say(f"FAILED  {name}: {error}")
+                self._show_log(opened)
+                sys.exit(1)
+            self._say(f"ok  {name}: {line}")
+
+    def _show_log(self, opened: Stage) -> None:
+        if opened.log is not None and opened.log.exists():
+            lines = opened.log.read_text(encoding="utf-8", errors="replace").splitlines()
+            self._say("\n".join(["The end of the workers' log:", *lines[-LOG_TAIL:]]))
+
+    def _say(self, line: str) -> None:
+        self.stdout.write(line)
+        self.stdout.flush()
+
+
+def _interrupt(*_: object) -> NoReturn:
+    raise KeyboardInterrupt

@@ -1,0 +1,182 @@
+"""What `demo --check` proves, one line each, on a stage with real processes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from cogworker_django import DeadSet, ProcessSet, Queue, RetrySet, ScheduledSet, Stats, WorkSet
+from demo.jobs import Flaky, Greeting, Interrupted, Slow, hopeless, import_row, punctual, tidy_up
+from demo.models import Run
+from demo.stage import Stage
+
+LOOK = 0.02  # seconds between two looks at something that is about to happen
+PATIENCE = 20.0  # seconds until it counts as not happening
+BULK = 1_000
+DELAY = 1.5  # seconds
+PUNCTUAL = 1.0  # seconds that a scheduled job may be late
+NAMES = ("Ada", "Grace", "Edsger", "Barbara", "Tony")
+
+
+class NotProved(Exception):
+    """Something did not happen as it should; the message says what."""
+
+
+@dataclass
+class Pushed:
+    """What was pushed before the workers started."""
+
+    greetings: list[str] = field(default_factory=list)
+    low: list[str] = field(default_factory=list)
+    flaky: str = ""
+    slow: str = ""
+    hopeless: str = ""
+
+
+class Proofs:
+    """The proofs, in their order; each returns what its line says.
+
+    Args:
+        stage: where they take place; its workers are started here.
+    """
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        self._pushed = Pushed()
+
+    def all(self) -> Iterator[tuple[str, Callable[[], str]]]:
+        """Each proof with its name."""
+        yield "pushed", self.pushed
+        yield "run", self.run
+        yield "retried", self.retried
+        yield "died", self.died
+        yield "scheduled", self.scheduled
+        yield "bulk", self.bulk
+        yield "recovered", self.recovered
+        yield "stopped", self.stopped
+
+    def pushed(self) -> str:
+        """Jobs lie on their queues before anybody works."""
+        pushed = self._pushed
+        pushed.greetings = [_accepted(Greeting.perform_async(name)) for name in NAMES]
+        pushed.low = [_accepted(tidy_up.perform_async(what)) for what in ("attic", "cellar")]
+        pushed.flaky = _accepted(Flaky.perform_async(2))
+        pushed.slow = _accepted(Slow.perform_async(0.5))
+        pushed.hopeless = _accepted(hopeless.perform_async("no way"))
+        sizes = Queue("default").size, Queue("low").size
+        _expect(sizes == (8, 2), f"8 and 2 jobs should lie on default and low, not {sizes[0]} and {sizes[1]}")
+        return f"{sizes[0]} jobs on default, {sizes[1]} on low"
+
+    def run(self) -> str:
+        """Two worker processes run them, also those of the other queue and the slow one."""
+        for _ in range(2):
+            self._stage.start_worker()
+        jids = [*self._pushed.greetings, *self._pushed.low, self._pushed.slow]
+        until(lambda: _finished(jids) == len(jids), "the greetings, the low ones and the slow one should have run")
+        until(lambda: ProcessSet().size == 2, "both processes should show")
+        notes = set(Run.objects.filter(job="greeting").values_list("note", flat=True))
+        _expect(notes == set(NAMES), f"everybody should be greeted, not only {sorted(notes)}")
+        return f"{len(jids)} jobs by {ProcessSet().size} processes"
+
+    def retried(self) -> str:
+        """A job that failed twice has succeeded at the third attempt."""
+        jid = self._pushed.flaky
+        until(lambda: Run.objects.filter(jid=jid).count() == 3, "the flaky job should have run three times")
+        until(lambda: RetrySet().size == 0 and Stats().failed >= 3, "nothing should be left to retry")
+        _expect(DeadSet().find(jid) is None, "the flaky job should not have died")
+        return "failed twice, succeeded at attempt 3"
+
+    def died(self) -> str:
+        """A job without retries lies in Dead, with its error."""
+        until(lambda: DeadSet().find(self._pushed.hopeless) is not None, "the hopeless job should be in Dead")
+        entry = DeadSet().find(self._pushed.hopeless)
+        _expect(entry is not None and entry.item["error_message"] == "no way", "its error should lie there with it")
+        return "RuntimeError: no way"
+
+    def scheduled(self) -> str:
+        """A job with a delay runs when it is due, and not before."""
+        due = time.time() + DELAY
+        jid = _accepted(punctual.perform_in(DELAY))
+        _expect(ScheduledSet().find(jid) is not None, "the job should wait in the schedule")
+        until(lambda: Run.objects.filter(jid=jid).exists(), "the scheduled job should have run")
+        late = Run.objects.get(jid=jid).at - due
+        _expect(-0.1 <= late <= PUNCTUAL, f"it should run within {PUNCTUAL:g} s of being due, not {late:+.2f} s")
+        return f"due in {DELAY:g} s, run {late * 1000:.0f} ms after that"
+
+    def bulk(self) -> str:
+        """A thousand jobs in one call, each run once."""
+        began = time.monotonic()
+        jids = import_row.perform_bulk([(number,) for number in range(BULK)])
+        pushed = time.monotonic() - began
+        _expect(len(set(jids)) == BULK and None not in jids, "each should have a jid of its own")
+        runs = Run.objects.filter(job="import")
+        until(lambda: runs.count() >= BULK, f"all {BULK} should have run")
+        ran = time.monotonic() - began
+        numbers = runs.values_list("note", flat=True)
+        _expect(len(numbers) == len(set(numbers)) == BULK, "each should have run once")
+        return f"{BULK:,} jobs pushed in {pushed:.2f} s, all run after {ran:.2f} s"
+
+    def recovered(self) -> str:
+        """The job of a killed process is finished by another one."""
+        jid = _accepted(Interrupted.perform_async())
+        until(lambda: Run.objects.filter(jid=jid).exists(), "the long job should have begun")
+        victim = Run.objects.get(jid=jid).pid
+        (worker,) = [worker for worker in self._stage.workers if worker.pid == victim]
+        worker.kill()
+        killed = time.monotonic()
+        until(lambda: Run.objects.filter(jid=jid, note="finished").exists(), "the killed process's job should be back")
+        seconds = time.monotonic() - killed
+        other = Run.objects.get(jid=jid, note="finished").pid
+        _expect(other != victim, "another process should have finished it")
+        return f"process {victim} killed, its job finished by {other} after {seconds:.1f} s"
+
+    def stopped(self) -> str:
+        """The other process ends cleanly; nothing is left anywhere."""
+        until(lambda: WorkSet().size == 0, "nothing should run any more")
+        codes = self._stage.stop_workers()
+        _expect(codes == [0], f"the process that is left should end with exit 0, not {codes}")
+        _expect(ProcessSet().size == 0, "no process should show any more")
+        left = Queue("default").size + Queue("low").size + ScheduledSet().size + RetrySet().size
+        _expect(left == 0, f"no job should be left over, not {left}")
+        return "exit 0, no process and no job left over"
+
+
+def until(condition: Callable[[], bool], what: str, seconds: float = PATIENCE) -> None:
+    """Wait for something to become true.
+
+    Raises:
+        NotProved: it did not within the time.
+    """
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise NotProved(f"{what} (waited {seconds:g} s)")
+        time.sleep(LOOK)
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """Turn whatever goes wrong into a sentence."""
+    try:
+        yield
+    except NotProved:
+        raise
+    except Exception as error:
+        raise NotProved(f"{type(error).__name__}: {error}") from error
+
+
+def _accepted(jid: str | None) -> str:
+    if jid is None:
+        raise NotProved("a push was refused")
+    return jid
+
+
+def _finished(jids: list[str]) -> int:
+    return Run.objects.filter(jid__in=jids).values("jid").distinct().count()
+
+
+def _expect(condition: bool, what: str) -> None:
+    if not condition:
+        raise NotProved(what)

@@ -1,0 +1,1 @@
+"""A Django project that uses cogworker_django as any other would."""

@@ -1,0 +1,54 @@
+"""The settings of the project. `manage.py demo` hands in a server and a database of its own."""
+
+import os
+from pathlib import Path
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+SECRET_KEY = "only for the demonstration"
+DEBUG = False
+ALLOWED_HOSTS = ["localhost", "127.0.0.1"]
+
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "cogworker_django",
+    "demo",
+]
+
+DATABASES = {
+    "default": {
+        "ENGINE": "django.db.backends.sqlite3",
+        "NAME": os.environ.get("DEMO_DATABASE", BASE_DIR / "db.sqlite3"),
+        # Several worker processes write at the same time: they wait for each other instead of failing.
+        "OPTIONS": {
+            "timeout": 20,
+            "transaction_mode": "IMMEDIATE",
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+        },
+        "CONN_MAX_AGE": 60,
+    }
+}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+USE_TZ = True
+TIME_ZONE = "UTC"
+
+# The address is that of REDIS_URL, or redis://localhost:6379/0.
+COGWORKER = {
+    "QUEUES": {"default": 2, "low": 1},
+    "CONCURRENCY": 5,
+    # How long a process must be silent before its jobs are taken over. The demonstration is less patient.
+    "ORPHAN_THRESHOLD": float(os.environ.get("DEMO_ORPHAN_THRESHOLD", "300")),
+}
+
+# The jobs' own log. Nothing is said about the logger "cogworker": it writes its lines to stdout by itself.
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s pid=%(process)d %(levelname)s: %(message)s"}},
+    "handlers": {
+        "stdout": {"class": "logging.StreamHandler", "formatter": "line", "stream": "ext://sys.stdout"},
+    },
+    "loggers": {"demo": {"handlers": ["stdout"], "level": "INFO"}},
+}
