@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import redis
@@ -15,6 +17,8 @@ from cogworker_django.core.redis_target import RedisTarget
 
 TIMEOUT = 5.0
 """Seconds that a command may take, and a connection to be made or to become free in the pool."""
+OLD_CLIENT = int(redis.__version__.split(".")[0]) < 6
+"""Whether redis-py counts repeats of a Cluster's commands apart from `retry`."""
 TCP_ONLY = ("socket_connect_timeout", "socket_keepalive", "socket_keepalive_options")
 """Options that a connection over a Unix socket does not know."""
 SPARE = 5
@@ -56,9 +60,36 @@ def connect(target: RedisTarget, *, connections: int, timeout: float = TIMEOUT) 
 
 
 def _cluster(target: RedisTarget, options: dict[str, Any]) -> redis.Redis:
-    cluster: Any = RedisCluster.from_url(target.url or "", cluster_error_retry_attempts=0, **options)
-    client: redis.Redis = cluster
+    if OLD_CLIENT:
+        options = {**options, "cluster_error_retry_attempts": 0}
+    late: Any = LateCluster(partial(RedisCluster.from_url, target.url or "", **options))
+    client: redis.Redis = late
     return client
+
+
+class LateCluster:
+    """A client of a Cluster that connects when it is first used, as the others do; redis-py's connects when made.
+
+    Args:
+        open_cluster: makes the client.
+    """
+
+    def __init__(self, open_cluster: Callable[[], Any]) -> None:
+        self._open = open_cluster
+        self._client: Any = None
+        self._lock = threading.Lock()
+
+    def __getattr__(self, name: str) -> Any:
+        """Whatever the client has."""
+        with self._lock:
+            if self._client is None:
+                self._client = self._open()
+        return getattr(self._client, name)
+
+    def close(self) -> None:
+        """Closes its connections, if there are any."""
+        if self._client is not None:
+            self._client.close()
 
 
 def _sentinel(target: RedisTarget, options: dict[str, Any], connections: int) -> redis.Redis:

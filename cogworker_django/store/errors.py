@@ -13,6 +13,8 @@ from cogworker_django.core.errors import RedisDenied, RedisRefused, RedisUnavail
 # First words of error replies of a server that is starting, failing over or busy. redis-py has classes for some
 # of them only, and an error raised inside a script carries the word in its text.
 AWAY = frozenset({"READONLY", "LOADING", "MASTERDOWN", "TRYAGAIN", "BUSY", "UNBLOCKED", "CLUSTERDOWN", "NOREPLICAS"})
+ERRORS = (redis.exceptions.RedisError, OSError)
+"""Everything that redis-py raises for what happens between us and the server."""
 CONNECTION_ERRORS = (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError, OSError)
 DENIED = (redis.exceptions.AuthenticationError, redis.exceptions.NoPermissionError)
 WRAPPED = re.compile(r"\b(READONLY|LOADING|MASTERDOWN|TRYAGAIN|CLUSTERDOWN)\b")
@@ -47,7 +49,7 @@ def translated() -> Iterator[None]:
     """
     try:
         yield
-    except (redis.exceptions.RedisError, OSError) as error:
+    except ERRORS as error:
         raise translation(error) from error
 
 

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import redis
+from redis.connection import ConnectionPool
 from redis.exceptions import NoScriptError
 
-from cogworker_django.store.errors import translated
+from cogworker_django.store.errors import ERRORS, translated, translation
 from cogworker_django.store.keys import Keys
 from cogworker_django.store.scripts import load
 
@@ -26,6 +27,7 @@ class Gateway:
     def __init__(self, client: redis.Redis, keys: Keys) -> None:
         self.client = client
         self.keys = keys
+        self._pool: ConnectionPool | None = getattr(client, "connection_pool", None)
 
     def call(self, *command: Arg, **options: Any) -> Any:
         """One command; its reply as redis-py gives it.
@@ -48,8 +50,24 @@ class Gateway:
     def run(self, name: str, keys: Sequence[str], args: Sequence[Arg] = ()) -> Any:
         """A script by its hash; its text is sent only to a server that does not know it (reference, section 23)."""
         script = load(name)
-        with translated():
+        try:
             try:
-                return self.client.evalsha(script.sha, len(keys), *keys, *args)
+                return self._evaluate("EVALSHA", script.sha, len(keys), *keys, *args)
             except NoScriptError:
-                return self.client.eval(script.source, len(keys), *keys, *args)
+                return self._evaluate("EVAL", script.source, len(keys), *keys, *args)
+        except ERRORS as error:
+            raise translation(error) from error
+
+    def _evaluate(self, *words: Arg) -> Any:
+        """Sends a script straight over a connection of the pool: what a client does around a command beyond that
+        takes as long as the round trip itself, and scripts are on every hot path. A Cluster's client has no pool of
+        its own and chooses the connection itself.
+        """
+        if self._pool is None:
+            return self.client.execute_command(*words)
+        connection = self._pool.get_connection()
+        try:
+            connection.send_command(*words)
+            return connection.read_response()
+        finally:
+            self._pool.release(connection)
