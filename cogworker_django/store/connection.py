@@ -74,6 +74,9 @@ class LateCluster:
         open_cluster: makes the client.
     """
 
+    connection_pool = None
+    """A Cluster has a pool a node, and its client chooses."""
+
     def __init__(self, open_cluster: Callable[[], Any]) -> None:
         self._open = open_cluster
         self._client: Any = None

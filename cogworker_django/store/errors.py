@@ -13,9 +13,15 @@ from cogworker_django.core.errors import RedisDenied, RedisRefused, RedisUnavail
 # First words of error replies of a server that is starting, failing over or busy. redis-py has classes for some
 # of them only, and an error raised inside a script carries the word in its text.
 AWAY = frozenset({"READONLY", "LOADING", "MASTERDOWN", "TRYAGAIN", "BUSY", "UNBLOCKED", "CLUSTERDOWN", "NOREPLICAS"})
-ERRORS = (redis.exceptions.RedisError, OSError)
+ERRORS = (redis.exceptions.RedisError, redis.exceptions.RedisClusterException, OSError)
 """Everything that redis-py raises for what happens between us and the server."""
-CONNECTION_ERRORS = (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError, OSError)
+CONNECTION_ERRORS = (
+    redis.exceptions.ConnectionError,
+    redis.exceptions.TimeoutError,
+    # No node answers, or a slot has none; that keys lie in different slots is ruled out by the check of the prefix.
+    redis.exceptions.RedisClusterException,
+    OSError,
+)
 DENIED = (redis.exceptions.AuthenticationError, redis.exceptions.NoPermissionError)
 WRAPPED = re.compile(r"\b(READONLY|LOADING|MASTERDOWN|TRYAGAIN|CLUSTERDOWN)\b")
 

@@ -19,6 +19,7 @@ WRAPPED = "Error running script (call to f_ab): @user_script:3: -READONLY You ca
         redis.exceptions.ConnectionError("refused"),
         redis.exceptions.TimeoutError("slow"),
         redis.exceptions.BusyLoadingError("loading"),
+        redis.exceptions.RedisClusterException("Redis Cluster cannot be connected."),
         redis.exceptions.ReadOnlyError("You can't write against a read only replica."),
         redis.exceptions.ResponseError("LOADING Redis is loading the dataset in memory"),
         redis.exceptions.ResponseError("MASTERDOWN Link with MASTER is down"),
