@@ -8,7 +8,9 @@ import pytest
 import redis
 from django.test import override_settings
 
+from cogworker_django import job, runtime
 from cogworker_django.api.jobsets import DeadSet, JobSet, RetrySet, ScheduledSet
+from cogworker_django.api.queue import Queue
 from cogworker_django.core.errors import RedisRefused, UnreadablePayload
 from cogworker_django.store.store import Store
 from tests.stores import TOUCHY_ARGS, jids, members, queued, raw_job, scored
@@ -16,6 +18,10 @@ from tests.stores import TOUCHY_ARGS, jids, members, queued, raw_job, scored
 SETS = [(ScheduledSet, "schedule"), (RetrySet, "retry"), (DeadSet, "dead")]
 in_each_set = pytest.mark.parametrize(("kind", "key"), SETS, ids=[key for _, key in SETS])
 NUMBERED = [f"{n:024}" for n in range(120)]
+
+
+@job(queue="low")
+def do_nothing(*values: Any) -> None: ...
 
 
 def only(entries: JobSet) -> Any:
@@ -97,6 +103,23 @@ def test_rescheduling_keeps_the_bytes_and_sets_the_time(
     redis_client.zadd(f"t:{key}", {raw: 5})
     assert only(kind(store)).reschedule(when) is True
     assert scored(redis_client, "retry" if key == "dead" else key) == [(raw, due)]
+
+
+def test_a_job_pushed_with_a_delay_is_scheduled_and_comes_through_every_set_unchanged(
+    redis_url: str, redis_client: redis.Redis
+) -> None:
+    with override_settings(COGWORKER={"REDIS": redis_url, "PREFIX": "t:"}):
+        jid = do_nothing.perform_in(300, *TOUCHY_ARGS)
+        scheduled = ScheduledSet().find(str(jid))
+        assert scheduled is not None
+        assert scheduled.score == pytest.approx(runtime.current().store.jobsets.now() + 300, abs=5)
+        scheduled.reschedule(1)
+        only(ScheduledSet()).kill()
+        only(DeadSet()).reschedule(2)
+        only(RetrySet()).retry()
+        [queued_job] = Queue("low")
+    assert json.dumps(queued_job.args) == json.dumps(TOUCHY_ARGS)
+    assert (queued_job.jid, queued_job.kwargs) == (jid, {})
 
 
 def test_a_small_delay_is_counted_from_now_on_the_servers_clock(store: Store, redis_client: redis.Redis) -> None:
