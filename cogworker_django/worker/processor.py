@@ -95,7 +95,11 @@ class Processor:
         # It has run: whatever goes wrong from here on, it must not run again because of that.
         self._settle(delivery, payload, outcome, seconds)
         self._handout.job_took(seconds)
-        if talkative and type(outcome) is not Failed:
+        succeeded = type(outcome) is not Failed
+        # The frames of an error lead back to this one; if it kept the error, all that they hold would wait for the
+        # garbage collector (case B089).
+        del outcome
+        if talkative and succeeded:
             _log(logging.INFO, "done: %s jid=%s in %.3f s", payload["class"], payload["jid"], seconds)
 
     def _settle(self, delivery: Delivery, payload: Payload, outcome: Outcome, seconds: float) -> None:
