@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from cogworker_django.store.gateway import Arg, Gateway
+from cogworker_django.store.patterns import literal
 from cogworker_django.store.statistics import HOUR_KEPT
 from cogworker_django.store.trips import number_of
 
@@ -62,7 +63,7 @@ class Recovery:
         found: set[str] = set()
         cursor = 0
         while True:
-            cursor, keys = self._gateway.call("SCAN", cursor, "MATCH", f"{_literal(prefix)}*", "COUNT", 1000)
+            cursor, keys = self._gateway.call("SCAN", cursor, "MATCH", f"{literal(prefix)}*", "COUNT", 1000)
             found |= {key.decode().removeprefix(prefix) for key in keys}
             if int(cursor) == 0:
                 return found
@@ -141,8 +142,3 @@ class Recovery:
         started, concurrency = (int(beat[1]), int(beat[2])) if beat else (0, 1)
         ahead = [number for number in numbers if number > started][:concurrency]
         return ahead[-1] if ahead else started
-
-
-def _literal(text: str) -> str:
-    """A prefix as a pattern that matches only itself."""
-    return "".join(f"\\{letter}" if letter in "*?[]\\" else letter for letter in text)
