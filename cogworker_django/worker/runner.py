@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from types import CoroutineType
 from typing import Any
@@ -12,6 +13,8 @@ from cogworker_django.core.outcome import Failed, Outcome, Succeeded
 from cogworker_django.core.payload import Payload
 from cogworker_django.core.registry import Registry
 from cogworker_django.definition import Job, running
+
+logger = logging.getLogger("cogworker")
 
 
 class Runner:
@@ -46,14 +49,18 @@ class Runner:
             payload: as read; middleware and the job may change it.
             queue: where it was fetched.
         """
+        outcome: Outcome
         try:
             self._before()
-            try:
-                return Succeeded(self._inside(payload, queue))
-            finally:
-                self._after()
+            outcome = Succeeded(self._inside(payload, queue))
         except BaseException as error:  # noqa: BLE001 - whatever a job raises, the thread survives
-            return Failed(error)
+            outcome = Failed(error)
+        try:
+            self._after()
+        except BaseException:
+            # It has run: what fails from here on changes nothing about that.
+            logger.exception("what comes after each job failed after jid=%s", payload.get("jid"))
+        return outcome
 
     def aside(self, step: Callable[[], None]) -> None:
         """Runs other code of users on this thread, with the same care for database connections."""
