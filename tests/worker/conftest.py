@@ -1,3 +1,4 @@
 from tests.stores import store
+from tests.worker.rigs import rigs
 
-__all__ = ["store"]
+__all__ = ["rigs", "store"]

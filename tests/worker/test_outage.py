@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from cogworker_django.core.errors import RedisRefused, RedisUnavailable
+from cogworker_django.worker.outage import SUMMARY_INTERVAL, Collapser
+
+AWAY = RedisUnavailable("Redis is not available: refused")
+
+
+class Time:
+    """A clock that goes when it is told to."""
+
+    def __init__(self) -> None:
+        self.seconds = 1000.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+@pytest.fixture
+def time() -> Time:
+    return Time()
+
+
+@pytest.fixture
+def collapser(time: Time) -> Collapser:
+    return Collapser(time)
+
+
+def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.getMessage() for record in caplog.records]
+
+
+def test_an_outage_is_one_line_one_summary_a_minute_and_one_line_at_its_end(
+    collapser: Collapser, time: Time, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Reference O2."""
+    for _ in range(100):
+        collapser.failed("exchange", AWAY)
+        time.seconds += SUMMARY_INTERVAL * 2.5 / 100
+    collapser.succeeded("exchange")
+    first, second, third, last = lines(caplog)
+    assert first.startswith("exchange: Redis is not available: refused (further errors")
+    assert "still not available, 40 further errors, the latest: Redis is not available" in second
+    assert "still not available, 40 further errors" in third
+    assert last == "exchange: Redis is available again after 100 errors in 150.0 s"
+    assert [record.levelno for record in caplog.records] == [logging.ERROR] * 3 + [logging.WARNING]
+
+
+def test_a_success_without_an_outage_says_nothing(collapser: Collapser, caplog: pytest.LogCaptureFixture) -> None:
+    collapser.succeeded("exchange")
+    assert lines(caplog) == []
+
+
+def test_the_end_of_an_outage_is_told_once(collapser: Collapser, caplog: pytest.LogCaptureFixture) -> None:
+    collapser.failed("exchange", AWAY)
+    collapser.succeeded("exchange")
+    collapser.succeeded("exchange")
+    assert len(lines(caplog)) == 2
+
+
+def test_places_are_out_and_back_each_by_itself(collapser: Collapser, caplog: pytest.LogCaptureFixture) -> None:
+    """Reference O4: a place reports its recovery only once it has really reached Redis itself."""
+    collapser.failed("exchange", AWAY)
+    collapser.failed("heartbeat", AWAY)
+    collapser.succeeded("exchange")
+    assert not collapser.is_out("exchange")
+    assert collapser.is_out("heartbeat")
+    assert [line.split(":")[0] for line in lines(caplog)] == ["exchange", "heartbeat", "exchange"]
+
+
+def test_the_next_outage_is_told_anew(collapser: Collapser, caplog: pytest.LogCaptureFixture) -> None:
+    for _ in range(2):
+        collapser.failed("exchange", AWAY)
+        collapser.succeeded("exchange")
+    assert len(lines(caplog)) == 4
+    assert lines(caplog)[3].startswith("exchange: Redis is available again after 1 errors")
+
+
+@pytest.mark.parametrize("error", [RedisRefused("Redis refused a command: WRONGTYPE"), KeyError("ours")])
+def test_other_errors_are_told_every_time(
+    error: Exception, collapser: Collapser, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Reference O3."""
+    for _ in range(3):
+        collapser.failed("exchange", error)
+    assert len(lines(caplog)) == 3
+    assert type(error).__name__ in lines(caplog)[0]
+
+
+def test_an_error_with_line_ends_is_one_line(collapser: Collapser, caplog: pytest.LogCaptureFixture) -> None:
+    """Case B087: no line of the log can be forged."""
+    collapser.failed("exchange", RedisUnavailable("away\r\n2026 INFO: forged\x1b[2K"))
+    [line] = lines(caplog)
+    assert "\n" not in line
+    assert "\x1b" not in line
