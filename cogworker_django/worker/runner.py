@@ -49,18 +49,21 @@ class Runner:
             payload: as read; middleware and the job may change it.
             queue: where it was fetched.
         """
-        outcome: Outcome
-        try:
-            self._before()
-            outcome = Succeeded(self._inside(payload, queue))
-        except BaseException as error:  # noqa: BLE001 - whatever a job raises, the thread survives
-            outcome = Failed(error)
+        outcome = self._outcome(payload, queue)
         try:
             self._after()
         except BaseException:
             # It has run: what fails from here on changes nothing about that.
             logger.exception("what comes after each job failed after jid=%s", payload.get("jid"))
         return outcome
+
+    def _outcome(self, payload: Payload, queue: str) -> Outcome:
+        # Kept apart from `run`: a traceback holds this frame, which must not hold the outcome and so the traceback.
+        try:
+            self._before()
+            return Succeeded(self._inside(payload, queue))
+        except BaseException as error:  # noqa: BLE001 - whatever a job raises, the thread survives
+            return Failed(error)
 
     def aside(self, step: Callable[[], None]) -> None:
         """Runs other code of users on this thread, with the same care for database connections."""
