@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+import traceback
 
 from cogworker_django.core.errors import UnreadablePayload
 from cogworker_django.core.outcome import Failed, Outcome
@@ -95,11 +96,12 @@ class Processor:
         # It has run: whatever goes wrong from here on, it must not run again because of that.
         self._settle(delivery, payload, outcome, seconds)
         self._handout.job_took(seconds)
-        succeeded = type(outcome) is not Failed
-        # The frames of an error lead back to this one; if it kept the error, all that they hold would wait for the
-        # garbage collector (case B089).
-        del outcome
-        if talkative and succeeded:
+        if isinstance(outcome, Failed):
+            # Its frames hold what the job held, and lead back to this one, which must not hold it either: else all
+            # of that would wait for the garbage collector (case B089).
+            traceback.clear_frames(outcome.error.__traceback__)
+            del outcome
+        elif talkative:
             _log(logging.INFO, "done: %s jid=%s in %.3f s", payload["class"], payload["jid"], seconds)
 
     def _settle(self, delivery: Delivery, payload: Payload, outcome: Outcome, seconds: float) -> None:

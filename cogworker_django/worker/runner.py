@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
+import sys
 from collections.abc import Callable
 from types import CoroutineType
 from typing import Any
@@ -38,6 +40,7 @@ class Runner:
         self._chain = chain
         self._before = before
         self._after = after
+        self._pid = os.getpid()
 
     def run(self, payload: Payload, queue: str) -> Outcome:
         """Runs a job inside the server chain (reference, section 11).
@@ -85,9 +88,30 @@ class Runner:
     def _perform(self, job: Job) -> Any:
         payload = job.payload
         with running(job):
-            result = job.perform(*payload["args"], **payload.get("kwargs", {}))
-            # A job's coroutine runs on this thread to its end.
-            return asyncio.run(result) if type(result) is CoroutineType else result
+            try:
+                result = job.perform(*payload["args"], **payload.get("kwargs", {}))
+                # A job's coroutine runs on this thread to its end.
+                return asyncio.run(result) if type(result) is CoroutineType else result
+            finally:
+                if os.getpid() != self._pid:
+                    _end_child(job.jid)
+
+
+def _end_child(jid: str) -> None:
+    """Ends a process that the job has forked and that came out of `perform`: it is no worker, and with this
+    process's tokens and connections in its memory it would settle and fetch as if it were this one.
+    """
+    error = sys.exception()
+    clean = error is None or (isinstance(error, SystemExit) and not error.code)
+    logger.log(
+        logging.WARNING if clean else logging.ERROR,
+        "a process forked by jid=%s came out of its job and ends here: end it with os._exit",
+        jid,
+        exc_info=None if clean else error,
+    )
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0 if clean else 1)
 
 
 def _raiser(error: BaseException) -> Callable[[], Any]:
