@@ -22,7 +22,7 @@ from cogworker_django.worker.delivery import Delivery
 from cogworker_django.worker.gates import Alarm, WaitingRoom
 from cogworker_django.worker.hold import Hold
 from cogworker_django.worker.listener import Listener
-from cogworker_django.worker.outage import Collapser
+from cogworker_django.worker.outage import Collapser, Sparing
 from cogworker_django.worker.pace import Pace
 from cogworker_django.worker.picks import Picks
 from cogworker_django.worker.strays import Strays
@@ -85,6 +85,7 @@ class Exchange:
         self._clock = clock
         self._picks = picks
         self._outages = outages
+        self._sparing = Sparing()
         self._threads = threads
         self._on_due = on_due
         self._strays = Strays(trips, self.hold, self.buffer)
@@ -274,4 +275,5 @@ class Exchange:
             self._trips.reliable = self._dry = self._suspicious = False
             logger.warning("Redis is older than 6.2: basic mode, in which a killed process loses its jobs")
             return
-        logger.error("a queue could not be read: %s", error)
+        if self._sparing.may_say(error):
+            logger.error("a queue could not be read: %s", error)

@@ -17,6 +17,27 @@ SUMMARY_INTERVAL = 60.0
 """Seconds between two lines about one outage."""
 
 
+class Sparing:
+    """Lets the same words through once a minute: for faults that are met again on every trip.
+
+    Args:
+        monotonic: the clock, in seconds.
+    """
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._now = monotonic
+        self._said: dict[str, float] = {}
+
+    def may_say(self, words: str) -> bool:
+        """Whether they were not said in the last minute; they count as said now."""
+        now = self._now()
+        self._said = {known: at for known, at in self._said.items() if now - at < SUMMARY_INTERVAL}
+        if words in self._said:
+            return False
+        self._said[words] = now
+        return True
+
+
 @dataclass(slots=True)
 class _Outage:
     since: float
