@@ -80,3 +80,35 @@ def tell(*texts: Any) -> list[Any]:
         running = current_job()
         logger.info("told %s by %s", texts, running and running.cogworker_name)
         return list(texts)
+
+
+@job(name="fail_large")
+def fail_large(depth: int = 5) -> None:
+    """Fail deep inside, with something large in every frame."""
+    ballast = bytes(100_000)
+    if depth:
+        fail_large(depth - 1)
+    raise ValueError(f"{len(ballast)} bytes in vain")
+
+
+@job(name="fork")
+def fork(way: str) -> None:
+    """Fork as careless code does: the child leaves by the way that the parent came."""
+    child = os.fork()
+    if child == 0:
+        time.sleep(0.05)
+        if way == "raise":
+            raise ValueError("in the child")
+        if way == "exit":
+            sys.exit(0)
+        return
+    with recorded():
+        os.waitpid(child, 0)
+
+
+@job(name="chain")
+def chain(left: int) -> None:
+    """Push the next one."""
+    with recorded():
+        if left:
+            chain.perform_async(left - 1)

@@ -39,6 +39,7 @@ class WorkerProcess:
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=subprocess.STDOUT,
+                start_new_session=True,
             )
         self.pid = self._popen.pid
 
@@ -97,6 +98,12 @@ class WorkerProcess:
         """End it at once, as a crash or the system's memory killer would."""
         with contextlib.suppress(ProcessLookupError):
             self._popen.kill()
+        self._popen.wait()
+
+    def reap(self) -> None:
+        """End it and whatever its jobs have started."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGKILL)
         self._popen.wait()
 
     def no_traceback(self) -> None:

@@ -60,7 +60,7 @@ class Rig:
     def close(self) -> None:
         """End what the test has left running."""
         for worker in self.workers:
-            worker.kill()
+            worker.reap()
         self._overridden.disable()
         self.redis.close()
 
@@ -77,16 +77,19 @@ class Rig:
             environ: variables to add.
             settings: of this worker only.
         """
-        told = environment(
-            DJANGO_SETTINGS_MODULE="tests.scenarios.project",
-            SCENARIO_SETTINGS=json.dumps(self.settings | settings),
-            **{VARIABLE: str(self.ledger.directory)},
-            **(environ or {}),
-        )
         log = self._directory / f"worker{len(self.workers)}.log"
+        told = self.environment(**settings) | (environ or {})
         started = WorkerProcess(["-m", "django", "cogworker", *flags], told, log)
         self.workers.append(started)
         return started.started() if wait else started
+
+    def environment(self, **settings: Any) -> dict[str, str]:
+        """What a process needs to know to belong to this rig; `settings` are its own."""
+        return environment(
+            DJANGO_SETTINGS_MODULE="tests.scenarios.project",
+            SCENARIO_SETTINGS=json.dumps(self.settings | settings),
+            **{VARIABLE: str(self.ledger.directory)},
+        )
 
     def kill(self, worker: WorkerProcess) -> set[str]:
         """Kill a worker and note which jobs it had in hand: each of them may run once more.
@@ -166,6 +169,10 @@ class Rig:
             "all jobs to be done",
             self.logs,
         )
+
+    def until_counted(self, processed: int, seconds: float = 10.0) -> None:
+        """Wait until so many jobs have been settled as processed."""
+        eventually(lambda: self.count("processed") == processed, seconds, f"{processed} jobs to be done", self.logs)
 
     # -- faults --------------------------------------------------------------------------------------
 

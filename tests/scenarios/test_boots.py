@@ -29,9 +29,7 @@ pytestmark = pytest.mark.slow
         ((), {"REDIS": "http://localhost"}, 'COGWORKER["REDIS"]'),
     ],
 )
-def test_a_fault_is_one_line_and_exit_1(
-    rig: Rig, flags: tuple[str, ...], settings: dict[str, Any], words: str
-) -> None:
+def test_a_fault_is_one_line_and_exit_1(rig: Rig, flags: tuple[str, ...], settings: dict[str, Any], words: str) -> None:
     worker = rig.worker(*flags, wait=False, **settings)
     assert worker.exit_status(20) == 1
     assert words in worker.text
