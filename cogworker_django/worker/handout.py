@@ -102,8 +102,8 @@ class Handout:
         self._wake_everybody()
 
     def close(self) -> None:
-        """Lets every thread that asks for work go home; jobs that run go on."""
-        self._exchange.closed = True
+        """Lets every thread that asks for work go home; jobs that run go on. A bell that rings now is for others."""
+        self._exchange.closed = self._listener.quiet = True
         self._wake_everybody()
 
     def _wake_everybody(self) -> None:
@@ -120,7 +120,7 @@ class Handout:
         resting = self._exchange.resting
         if resting <= 0 and not self._exchange.needs_trip() and self._listener.enter():
             try:
-                if not self._work_waits():
+                if not (self._work_waits() or self._exchange.closed):
                     self._listen()
             finally:
                 self._listener.leave()
