@@ -153,6 +153,11 @@ class Exchange:
         self._resting_until = time.monotonic() + self._backoff.failed()
         self._outages.failed(site, error)
 
+    def at_rest(self) -> int | None:
+        """How many jobs have come in so far; None while one of them is in hand or under way."""
+        with self._lock:
+            return None if self.hold.jobs or self.hold.finished else self.hold.added
+
     def retry_refused(self) -> None:
         """Gives verdicts that Redis refused to write another trip."""
         with self._lock:

@@ -26,6 +26,8 @@ class Hold:
     def __init__(self) -> None:
         self.jobs: dict[str, Delivery] = {}
         """Every job fetched and not settled: buffered, running, or waiting to be settled."""
+        self.added = 0
+        """How many jobs have come in so far."""
         self.done: deque[str] = deque()
         """Tokens of successes with nothing to write."""
         self.verdicts: deque[Settlement] = deque()
@@ -41,8 +43,9 @@ class Hold:
         """Tokens of jobs that have run and are not settled: they must never run again."""
         return {*self.done, *(settlement.token for settlement in (*self.verdicts, *self.refused))}
 
-    def add(self, deliveries: Iterable[Delivery]) -> None:
+    def add(self, deliveries: Sequence[Delivery]) -> None:
         """Takes in what was fetched."""
+        self.added += len(deliveries)
         self.jobs.update((delivery.token, delivery) for delivery in deliveries)
 
     def drop(self, tokens: Iterable[str]) -> None:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from types import FrameType
 
-from cogworker_django.core.errors import RedisUnavailable
+from cogworker_django.core.errors import CogworkerError, RedisUnavailable
 from cogworker_django.core.version import VERSION
 from cogworker_django.core.worker_options import WorkerOptions
 from cogworker_django.runtime import Runtime
@@ -162,7 +162,8 @@ class Launcher:
     def _is_drained(self, worker: Worker) -> bool:
         try:
             return worker.drained()
-        except RedisUnavailable:
+        except CogworkerError:
+            # Whatever it is, the threads that meet it tell.
             return False
 
     # -- end -----------------------------------------------------------------------------------------
@@ -183,7 +184,7 @@ class Launcher:
 
     def _wait_for_jobs(self, worker: Worker, timeout: float) -> None:
         deadline = time.monotonic() + timeout
-        while worker.work.busy and time.monotonic() < deadline:
+        while worker.at_work and time.monotonic() < deadline:
             try:
                 command = self._commands.get(timeout=JOIN_STEP)
             except queue.Empty:

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from cogworker_django.core.errors import CogworkerError
 from cogworker_django.core.identity import new_identity
-from cogworker_django.core.payload import read
 from cogworker_django.core.version import VERSION
 from cogworker_django.runtime import Runtime
+from cogworker_django.store.jobset_reader import jid_of
 from cogworker_django.store.jobsets import SetName
 from cogworker_django.worker.deaths import DeathHooks
 from cogworker_django.worker.exchange import Exchange
@@ -80,7 +80,7 @@ class Worker:
         names = [name for name, _ in plan.queues]
         self._queues = names
         idle, alarm = WaitingRoom(), Alarm()
-        listener = Listener(
+        listener = self._listener = Listener(
             store.bells(BLOCK),
             store.keys,
             self.identity,
@@ -164,6 +164,14 @@ class Worker:
         self._handout.close()
 
     @property
+    def at_work(self) -> bool:
+        """Whether a thread runs a job, or may be about to: after `close` a thread that does not run one goes home, and
+        only the one at the bells may take a while.
+        """
+        idle = sum(processor.thread.is_alive() and processor.delivery is None for processor in self.processors)
+        return self.work.busy > 0 or idle > self._listener.busy
+
+    @property
     def running(self) -> bool:
         """Whether a processor thread is still at work."""
         return any(processor.thread.is_alive() for processor in self.processors)
@@ -185,12 +193,16 @@ class Worker:
 
     def drained(self) -> bool:
         """Whether all of its queues are empty, nothing is due and nothing runs (`--drain`)."""
-        if self.exchange.hold.jobs or self.exchange.hold.finished:
+        before = self.exchange.at_rest()
+        if before is None:
             return False
         states = self._store.queue_reader.states(self._queues)
         if any(state.size and not state.paused for state in states):
             return False
-        return not any(self._store.jobsets.due(name, 1)[1] for name in (SetName.SCHEDULE, SetName.RETRY))
+        if any(self._store.jobsets.due(name, 1)[1] for name in (SetName.SCHEDULE, SetName.RETRY)):
+            return False
+        # A job that came in since may have pushed another one onto a queue that was empty when it was looked at.
+        return self.exchange.at_rest() == before
 
     def dump(self) -> None:
         """Writes every thread's stack, and what it runs, to the log (TTIN)."""
@@ -198,7 +210,7 @@ class Worker:
         frames = sys._current_frames()
         for thread in threading.enumerate():
             delivery = jobs.get(thread.ident)
-            about = f" runs jid={read(delivery.raw)['jid']} of queue {delivery.queue}" if delivery else ""
+            about = f" runs jid={jid_of(delivery.raw)} of queue {delivery.queue}" if delivery else ""
             stack = traceback.format_stack(frames[thread.ident]) if thread.ident in frames else []
             logger.warning("thread %s%s\n%s", thread.name, about, "".join(stack))
 
