@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from cogworker_django.core.errors import RedisRefused
 from cogworker_django.store.gateway import Arg, Gateway
 from cogworker_django.store.patterns import literal
 from cogworker_django.store.statistics import HOUR_KEPT
@@ -54,7 +55,11 @@ class Recovery:
         self._dead_limits = (dead_max_jobs, dead_max_age)
 
     def registered(self) -> set[str]:
-        """The processes that have beaten or fetched and have not left."""
+        """The processes that have beaten or fetched and have not left.
+
+        Raises:
+            RedisRefused: the registry is damaged.
+        """
         return {identity.decode() for identity in self._gateway.call("HKEYS", self._gateway.keys.beats)}
 
     def scan(self) -> set[str]:
@@ -138,7 +143,11 @@ class Recovery:
             identity: of the dead process.
             numbers: of its tokens, ascending.
         """
-        beat = PROGRESS.match(self._gateway.call("HGET", self._gateway.keys.beats, identity) or b"")
+        try:
+            told = self._gateway.call("HGET", self._gateway.keys.beats, identity)
+        except RedisRefused:
+            told = None  # a damaged registry
+        beat = PROGRESS.match(told or b"")
         started, concurrency = (int(beat[1]), int(beat[2])) if beat else (0, 1)
         ahead = [number for number in numbers if number > started][:concurrency]
         return ahead[-1] if ahead else started

@@ -120,11 +120,22 @@ class Rescuer:
         return life.uptime < self._threshold if known is None else known != life.run_id
 
     def _candidates(self) -> set[str]:
-        identities = self._store.recovery.registered()
+        """Who may be dead. At boot, and while the registry cannot be read, by a look through all keys."""
+        identities = self._registered()
         if not self._scanned:
             identities |= self._store.recovery.scan()
             self._scanned = True
         return identities
+
+    def _registered(self) -> set[str]:
+        try:
+            return self._store.recovery.registered()
+        except RedisUnavailable:
+            raise
+        except CogworkerError as error:
+            self._scanned = False
+            logger.error("the registry of processes cannot be read: %s", error)
+            return set()
 
     def _recover(self, identity: str) -> None:
         try:

@@ -89,6 +89,13 @@ def test_a_process_that_leaves_with_unsettled_jobs_stays_registered_for_recovery
     assert not redis_client.exists(f"t:process:{ME}")
 
 
+def test_a_damaged_registry_does_not_stop_a_leave(processes: Processes, redis_client: redis.Redis) -> None:
+    redis_client.set("t:beats", "no hash")
+    beat(processes)
+    assert processes.forget(ME)
+    assert redis_client.keys("t:*") == [b"t:beats"]
+
+
 def test_a_leave_touches_no_other_process(processes: Processes, redis_client: redis.Redis) -> None:
     beat(processes)
     redis_client.hset("t:beats", "other", "1")

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import redis
 
+from cogworker_django.core.errors import RedisRefused
 from cogworker_django.store.recovery import Recovered, Recovery
 from cogworker_django.store.store import Store
 from tests.stores import TOUCHY_ARGS, jids, members, open_store, queued, raw_job, scored
@@ -109,6 +110,22 @@ def test_without_a_readable_stamp_presence_alone_decides(
     if present:
         redis_client.set(f"t:process:{DEAD}", "{}")
     assert (store.recovery.recover(DEAD) is None) is present
+
+
+@pytest.mark.parametrize("present", [True, False])
+def test_with_a_damaged_registry_presence_alone_decides(present: bool, store: Store, redis_client: redis.Redis) -> None:
+    """Reference S13: a key of the wrong type does not keep a dead process's jobs from coming back."""
+    raws = leave(redis_client, 2)
+    redis_client.delete("t:beats")
+    redis_client.set("t:beats", "no hash")
+    if present:
+        redis_client.set(f"t:process:{DEAD}", "{}")
+    with pytest.raises(RedisRefused, match="WRONGTYPE"):
+        store.recovery.registered()
+    assert store.recovery.scan() == {DEAD}
+    report = store.recovery.recover(DEAD)
+    assert (report is None) is present
+    assert queued(redis_client)[::-1] == ([] if present else raws)
 
 
 def test_asking_about_a_live_process_does_not_forget_it(store: Store, redis_client: redis.Redis) -> None:

@@ -9,5 +9,5 @@
 -- BUILDS: nothing
 redis.call('DEL', KEYS[3], KEYS[4], KEYS[5])
 if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
-redis.call('HDEL', KEYS[2], ARGV[1])
+redis.pcall('HDEL', KEYS[2], ARGV[1])
 return 1

@@ -22,7 +22,9 @@
 local prefix, identity, most, border = ARGV[1], ARGV[2], tonumber(ARGV[4]), tonumber(ARGV[7])
 local time = redis.call('TIME')
 local now = time[1] + time[2] / 1000000
-local stamp = tonumber(string.match(redis.call('HGET', KEYS[2], identity) or '', '^[%d.]+'))
+-- Of a damaged registry nothing is known: then presence alone decides.
+local beat = redis.pcall('HGET', KEYS[2], identity)
+local stamp = type(beat) == 'string' and tonumber(string.match(beat, '^[%d.]+'))
 if stamp and now - stamp <= tonumber(ARGV[3]) then return {-1} end
 if not stamp and redis.call('EXISTS', KEYS[3]) == 1 then return {-1} end
 
@@ -71,5 +73,5 @@ for queue, number in pairs(queues) do
   report[#report + 1] = queue
 end
 if moved > 0 then redis.call('SET', KEYS[4], '1', 'EX', ARGV[5]) end
-if redis.call('EXISTS', KEYS[1]) == 0 then redis.call('HDEL', KEYS[2], identity) end
+if redis.call('EXISTS', KEYS[1]) == 0 then redis.pcall('HDEL', KEYS[2], identity) end
 return report
