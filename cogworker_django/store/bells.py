@@ -34,7 +34,7 @@ class Bells:
 
     def put_back(self, key: str, token: bytes) -> None:
         """Puts a token back that this process will not follow, for another one."""
-        self._ordinary.call("LPUSH", key, token)
+        self._ordinary.run("put_back", (key, self._ordinary.keys.nothing), (token,))
 
     def any_jobs(self, queues: Sequence[str]) -> bool:
         """Whether one of the queues holds a job: how jobs pushed by foreign tools are found."""
