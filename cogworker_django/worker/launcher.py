@@ -171,8 +171,9 @@ class Launcher:
     def _stop(self, worker: Worker) -> None:
         timeout = self._runtime.config.shutdown_timeout
         logger.info("stopping: running jobs have %g s to finish", timeout)
+        deadline = time.monotonic() + timeout
         worker.close()
-        self._wait_for_jobs(worker, timeout)
+        self._wait_for_jobs(worker, deadline)
         worker.finish()
         logger.info("stopped")
         if worker.running:
@@ -182,8 +183,7 @@ class Launcher:
             sys.stderr.flush()
             os._exit(0)
 
-    def _wait_for_jobs(self, worker: Worker, timeout: float) -> None:
-        deadline = time.monotonic() + timeout
+    def _wait_for_jobs(self, worker: Worker, deadline: float) -> None:
         while worker.at_work and time.monotonic() < deadline:
             try:
                 command = self._commands.get(timeout=JOIN_STEP)

@@ -181,7 +181,7 @@ class Worker:
         self._scheduler.stop()
         self._rescuer.stop()
         self.exchange.flush(FLUSH)
-        self._requeue_rest()
+        everything_back = self._requeue_rest()
         # What ended in the meantime was kept back by the step before.
         if not self.exchange.flush(LAST_FLUSH):
             logger.error("some finished jobs could not be settled; they run again after the orphan threshold")
@@ -189,7 +189,8 @@ class Worker:
             self._runner.aside(chore)
         self._keeper.stop()
         self.heartbeat.stop()
-        self._forget()
+        if everything_back:
+            self._forget()
 
     def drained(self) -> bool:
         """Whether all of its queues are empty, nothing is due and nothing runs (`--drain`)."""
@@ -214,14 +215,18 @@ class Worker:
             stack = traceback.format_stack(frames[thread.ident]) if thread.ident in frames else []
             logger.warning("thread %s%s\n%s", thread.name, about, "".join(stack))
 
-    def _requeue_rest(self) -> None:
+    def _requeue_rest(self) -> bool:
+        """Puts back what has not run to its end; whether Redis was there for it. If not, this process stays listed, so
+        that others find what it leaves, and a stop does not wait for Redis once more.
+        """
         try:
             moved = self.exchange.requeue_rest()
         except CogworkerError as error:
             logger.error("the unfinished jobs stay in progress and will be recovered by others: %s", error)
-            return
+            return False
         if moved:
             logger.warning("put %d unfinished jobs back on their queues", moved)
+        return True
 
     def _forget(self) -> None:
         try:
