@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -56,8 +56,8 @@ class Evidence:
 
     accepted: Sequence[str]
     """Jids whose push was confirmed."""
-    unknown: Set[str] = frozenset()
-    """Jids whose push ended in an error: they may have run, or not."""
+    unknown: int = 0
+    """How many pushes ended in an error: such a job may be there, or not, and nobody was told its jid."""
     runs: Sequence[Run]
     left: Snapshot
     at_risk: Mapping[str, int] = field(default_factory=dict)
@@ -85,8 +85,8 @@ def _lost(evidence: Evidence) -> Iterable[str]:
 
 
 def _ghosts(evidence: Evidence) -> Iterable[str]:
-    ghosts = {run.jid for run in evidence.runs} - set(evidence.accepted) - evidence.unknown
-    if ghosts:
+    ghosts = {run.jid for run in evidence.runs} - set(evidence.accepted)
+    if len(ghosts) > evidence.unknown:
         yield f"{len(ghosts)} jobs ran that nobody pushed: {sorted(ghosts)[:SHOWN]}"
 
 

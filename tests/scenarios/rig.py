@@ -16,6 +16,7 @@ from typing import Any, cast
 import redis
 from django.test import override_settings
 
+from cogworker_django import RedisUnavailable
 from cogworker_django.definition import FunctionJob
 from cogworker_django.embedded import EmbeddedServer
 from tests.scenarios.checker import Evidence, Snapshot, faults, litter
@@ -51,6 +52,7 @@ class Rig:
         self.redis = redis.Redis.from_url(server.url)
         self.ledger = Ledger(directory / "ledger")
         self.accepted: list[str] = []
+        self.unknown = 0
         self.at_risk: Counter[str] = Counter()
         self.workers: list[WorkerProcess] = []
         self._directory = directory
@@ -136,6 +138,15 @@ class Rig:
         raws = cast(list[bytes], self.redis.zrange(f"{PREFIX}{name}", 0, -1))
         return [json.loads(raw) for raw in raws]
 
+    def push_surely(self, job: FunctionJob, *args: Any) -> str:
+        """Push one job through an outage: again and again, as an application does that must not lose it."""
+        while True:
+            try:
+                return self.push_one(job, *args)
+            except RedisUnavailable:
+                self.unknown += 1
+                time.sleep(0.05)
+
     def snapshot(self) -> Snapshot:
         """Where all jobs are now."""
         return Snapshot.take(self.redis, PREFIX)
@@ -204,6 +215,7 @@ class Rig:
         self.stop()
         evidence = Evidence(
             accepted=self.accepted,
+            unknown=self.unknown,
             runs=self.ledger.runs(),
             left=self.snapshot(),
             at_risk=self.at_risk,

@@ -70,7 +70,7 @@ def test_quick_restarts_and_cut_clients_do_not_stop_the_work(lasting: Rig) -> No
     took = rig.until_done(RETURN)
     with every(0.3, lambda: rig.redis.client_kill_filter(_type="normal", skipme=True)):
         for _ in range(500):
-            rig.push_one(jobs.nap, rig.random.uniform(0, 0.01))
+            rig.push_surely(jobs.nap, rig.random.uniform(0, 0.01))
             time.sleep(0.005)
     rig.until_done(RETURN)
     eventually(lambda: rig.redis.exists(f"{PREFIX}process:{worker.identity}"), 5, "the process to be shown")
@@ -125,6 +125,24 @@ def test_a_stop_while_redis_is_away_ends_in_time_and_loses_nothing(lasting: Rig)
     rig.worker()
     rig.until_done(RETURN)
     rig.verify()
+
+
+def test_a_stop_while_the_server_is_frozen_ends_in_time(start_rig: StartRig) -> None:
+    """Nobody answers and nothing is closed: each call costs its whole time limit."""
+    rig = start_rig(SHUTDOWN_TIMEOUT=2.0)
+    worker = rig.worker()
+    long = rig.push(jobs.nap, [(30.0,)] * 2)
+    rig.until_running(*long)
+    with rig.frozen_server():
+        rig.at_risk.update(long)
+        began = time.monotonic()
+        worker.send(signal.SIGTERM)
+        status = worker.exit_status(40)
+        took = time.monotonic() - began
+    print(f"ended {took:.1f} s after TERM, with {rig.settings['SHUTDOWN_TIMEOUT']} s for the jobs")
+    assert status == 0
+    worker.no_traceback()
+    assert took < 2.0 + 15
 
 
 def test_one_outage_is_a_few_lines_in_the_log(lasting: Rig) -> None:
