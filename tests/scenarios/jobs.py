@@ -112,3 +112,12 @@ def chain(left: int) -> None:
     with recorded():
         if left:
             chain.perform_async(left - 1)
+
+
+@job(name="say")
+def say(text: str, seconds: float) -> None:
+    """Write to both outputs as scripts do, without flushing, and take a while."""
+    with recorded():
+        sys.stdout.write(f"{text} out")
+        sys.stderr.write(f"{text} err")
+        time.sleep(seconds)
