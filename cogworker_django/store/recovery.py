@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from cogworker_django.core.errors import RedisRefused
 from cogworker_django.store.gateway import Arg, Gateway
 from cogworker_django.store.patterns import literal
 from cogworker_django.store.statistics import HOUR_KEPT
-from cogworker_django.store.trips import number_of
+from cogworker_django.store.trips import number_of, tokens_of
 
 COUNTER_TTL = 7 * 86_400
 """Seconds that a job's orphan counter lasts after the latest death."""
@@ -18,7 +18,6 @@ CAREFUL_TTL = 86_400
 """Seconds after which recovered jobs are fetched like others, should nobody have fetched them."""
 BATCH = 1000
 """Jobs moved by one call: it stays far below 100 ms."""
-TOKEN = re.compile(r"\d+:")
 PROGRESS = re.compile(rb"[\d.]+ (\d+) (\d+)")
 """What a beat tells beside its stamp: the number of the last started job, and how many run at once."""
 
@@ -60,7 +59,7 @@ class Recovery:
         Raises:
             RedisRefused: the registry is damaged.
         """
-        return {identity.decode() for identity in self._gateway.call("HKEYS", self._gateway.keys.beats)}
+        return set(_readable(self._gateway.call("HKEYS", self._gateway.keys.beats)))
 
     def scan(self) -> set[str]:
         """The processes that have unsettled jobs, registered or not; reads the whole key space in steps."""
@@ -69,7 +68,7 @@ class Recovery:
         cursor = 0
         while True:
             cursor, keys = self._gateway.call("SCAN", cursor, "MATCH", f"{literal(prefix)}*", "COUNT", 1000)
-            found |= {key.decode().removeprefix(prefix) for key in keys}
+            found |= {key.removeprefix(prefix) for key in _readable(keys)}
             if int(cursor) == 0:
                 return found
 
@@ -133,8 +132,7 @@ class Recovery:
         return True
 
     def _tokens(self, identity: str) -> list[str]:
-        tokens = [token.decode() for token in self._gateway.call("HKEYS", self._gateway.keys.in_progress(identity))]
-        return [token for token in tokens if TOKEN.match(token)]
+        return tokens_of(self._gateway.call("HKEYS", self._gateway.keys.in_progress(identity)))
 
     def _running_until(self, identity: str, numbers: Sequence[int]) -> int:
         """The last number that can have been running: those that started, and as many more as there are threads.
@@ -151,3 +149,12 @@ class Recovery:
         started, concurrency = (int(beat[1]), int(beat[2])) if beat else (0, 1)
         ahead = [number for number in numbers if number > started][:concurrency]
         return ahead[-1] if ahead else started
+
+
+def _readable(names: Iterable[bytes]) -> Iterator[str]:
+    """The names that a process of ours can have; one that is no text was written by something else."""
+    for name in names:
+        try:
+            yield name.decode()
+        except UnicodeDecodeError:
+            continue

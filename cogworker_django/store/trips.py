@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+import re
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -14,6 +15,8 @@ from cogworker_django.store.settlement import Command, Settlement
 Gathered = list[tuple[str, Command]]
 # Tokens in one requeue call.
 REQUEUE_BATCH = 1000
+TOKEN = re.compile(r"[1-9][0-9]{0,17}:")
+"""As a process writes its numbers; another spelling of one would name a second job."""
 
 
 class Fetched(Protocol):
@@ -118,7 +121,7 @@ class Trips:
 
     def held(self) -> set[str]:
         """The tokens in the process's hash."""
-        return {token.decode() for token in self._gateway.call("HKEYS", self._hash)}
+        return set(tokens_of(self._gateway.call("HKEYS", self._hash)))
 
     def raw(self, tokens: Sequence[str]) -> list[bytes | None]:
         """The raw jobs of tokens; None for one that is gone."""
@@ -172,6 +175,12 @@ class Trips:
         for delivery in sorted(deliveries, key=lambda each: number_of(each.token), reverse=True):
             names = (keys.queue(delivery.queue), keys.bell(delivery.queue), keys.queues, keys.nothing)
             self._gateway.run("put_front", names, (delivery.queue, delivery.raw))
+
+
+def tokens_of(fields: Iterable[bytes]) -> list[str]:
+    """The delivery tokens among the fields of a hash: what else was put there must not stop those who read it."""
+    named = (field.decode(errors="replace") for field in fields)
+    return [name for name in named if TOKEN.match(name) and "\ufffd" not in name]
 
 
 def number_of(token: str) -> int:

@@ -160,6 +160,23 @@ def test_candidates_are_the_registered_and_after_a_scan_also_those_with_a_hash_o
     assert store.recovery.scan() == {"a:1:x"}
 
 
+def test_a_name_that_is_no_text_is_passed_over(store: Store, redis_client: redis.Redis) -> None:
+    leave(redis_client, 1)
+    strange: Any = b"\xff\xfe:1:x"
+    redis_client.hset("t:beats", strange, "1.0 1 1")
+    redis_client.hset(b"t:inprogress:" + strange, "1:default", raw_job())
+    assert store.recovery.registered() == {DEAD}
+    assert store.recovery.scan() == {DEAD}
+
+
+def test_a_field_that_is_no_token_does_not_keep_the_others(store: Store, redis_client: redis.Redis) -> None:
+    leave(redis_client, 2)
+    for field in (b"garbage", b"\xff", b"3:\xff", b"9" * 5000 + b":default"):
+        strange: Any = field
+        redis_client.hset(IN_PROGRESS, strange, raw_job())
+    assert recovered(store).moved == 2
+
+
 def test_a_scan_takes_a_prefix_with_pattern_letters_literally(redis_url: str, redis_client: redis.Redis) -> None:
     store = open_store(redis_url)
     store.gateway.keys.prefix = "t[x]*:"

@@ -509,6 +509,18 @@ def test_it_reads_its_own_tokens_and_their_jobs(process: Traveller, redis_client
     assert process.trips.raw([]) == []
 
 
+@pytest.mark.parametrize("field", [b"garbage", b":q", b"12", b"02:q", b"\xff:q", b"3:\xff", b"9" * 5000 + b":q"])
+def test_a_field_of_its_hash_that_is_no_token_stops_nothing(
+    field: bytes, process: Traveller, redis_client: redis.Redis
+) -> None:
+    put(redis_client, 1)
+    process.fetch(1)
+    strange: Any = field
+    redis_client.hset(IN_PROGRESS, strange, raw_job())
+    assert process.trips.held() == {"1:default"}
+    assert process.trips.requeue_all([], set()) == 1
+
+
 # Careful fetching after a recovery
 
 
