@@ -8,6 +8,7 @@ import threading
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from cogworker_django.core.errors import CogworkerError
 from cogworker_django.core.identity import new_identity
@@ -49,6 +50,21 @@ class Plan:
     reliable: bool
     tag: str = ""
 
+    @property
+    def names(self) -> list[str]:
+        """The queues without their weights."""
+        return [name for name, _ in self.queues]
+
+    def info(self) -> dict[str, Any]:
+        """What the process tells about itself with each beat."""
+        return {
+            "concurrency": self.concurrency,
+            "queues": [list(queue) for queue in self.queues],
+            "fetch": "reliable" if self.reliable else "basic",
+            "version": VERSION,
+            "tag": self.tag,
+        }
+
 
 class Worker:
     """One process's threads and what they share. Nothing starts, and nothing connects, before it is asked to.
@@ -70,77 +86,27 @@ class Worker:
         after: Callable[[], None],
         on_command: Callable[[str], None],
     ) -> None:
-        config, store = runtime.config, runtime.store
         self.identity = new_identity()
         self.quiet = False
-        self._store = store
+        self._config = runtime.config
+        self._store = store = runtime.store
+        self._plan = plan
+        self._on_command = on_command
         self._outages = Collapser()
+        self._idle, self._alarm = WaitingRoom(), Alarm()
         self._deaths = DeathHooks(runtime.registry, runtime.death_handlers)
         self._scheduler = Scheduler(store.jobsets, store.clock, self._outages, quiet=lambda: self.quiet)
-        names = [name for name, _ in plan.queues]
-        self._queues = names
-        idle, alarm = WaitingRoom(), Alarm()
-        listener = self._listener = Listener(
-            store.bells(BLOCK),
-            store.keys,
-            self.identity,
-            names,
-            on_command=on_command,
-            on_schedule=self._scheduler.ring,
-        )
-        self.exchange = Exchange(
-            store.trips(self.identity, reliable=plan.reliable),
-            idle,
-            listener,
-            alarm,
-            store.clock,
-            Picks(plan.queues),
-            self._outages,
-            threads=plan.concurrency,
-            on_due=self._scheduler.hint,
-        )
-        self._handout = Handout(self.exchange, idle, listener, alarm, self._outages)
+        self._listener = self._make_listener()
+        self.exchange = self._make_exchange()
+        self._handout = Handout(self.exchange, self._idle, self._listener, self._alarm, self._outages)
         self._runner = Runner(runtime.registry, runtime.server_chain, before, after)
         judge = Judge(store.settlements, runtime.registry, self._deaths, self.identity)
-        self.processors = [
-            Processor(number, self._handout, self._runner, judge) for number in range(1, plan.concurrency + 1)
-        ]
+        numbers = range(1, plan.concurrency + 1)
+        self.processors = [Processor(number, self._handout, self._runner, judge) for number in numbers]
         self.work = Work(self.processors)
-        self.heartbeat = Heartbeat(
-            store.processes,
-            store.clock,
-            self.exchange,
-            listener,
-            self.work,
-            self.identity,
-            {
-                "concurrency": plan.concurrency,
-                "queues": [list(queue) for queue in plan.queues],
-                "fetch": "reliable" if plan.reliable else "basic",
-                "version": VERSION,
-                "tag": plan.tag,
-            },
-            interval=config.beat_interval,
-            threshold=config.orphan_threshold,
-            outages=self._outages,
-            on_command=on_command,
-        )
-        self._keeper = Keeper(
-            self.exchange, idle, listener, alarm, self._outages, interval=config.fetch_idle_max_interval
-        )
-        self._rescuer = Rescuer(
-            store,
-            self.identity,
-            self._deaths,
-            interval=config.recovery_interval,
-            grace=2 * config.beat_interval,
-            threshold=config.orphan_threshold,
-            may_judge=lambda: self.heartbeat.may_judge,
-            max_orphanings=config.max_orphanings,
-            outages=self._outages,
-            after=self._look_after,
-            hand_over=self._handout.add_chore,
-        )
+        self.heartbeat = self._make_heartbeat()
+        self._keeper = self._make_keeper()
+        self._rescuer = self._make_rescuer()
 
     def start(self) -> None:
         """Starts all threads; the first beat has been heard."""
@@ -190,6 +156,7 @@ class Worker:
         self._keeper.stop()
         self.heartbeat.stop()
         if everything_back:
+            self._handout.send_home()
             self._forget()
 
     def drained(self) -> bool:
@@ -197,7 +164,7 @@ class Worker:
         before = self.exchange.at_rest()
         if before is None:
             return False
-        states = self._store.queue_reader.states(self._queues)
+        states = self._store.queue_reader.states(self._plan.names)
         if any(state.size and not state.paused for state in states):
             return False
         if any(self._store.jobsets.due(name, 1)[1] for name in (SetName.SCHEDULE, SetName.RETRY)):
@@ -214,6 +181,63 @@ class Worker:
             about = f" runs jid={jid_of(delivery.raw)} of queue {delivery.queue}" if delivery else ""
             stack = traceback.format_stack(frames[thread.ident]) if thread.ident in frames else []
             logger.warning("thread %s%s\n%s", thread.name, about, "".join(stack))
+
+    def _make_listener(self) -> Listener:
+        return Listener(
+            self._store.bells(BLOCK),
+            self._store.keys,
+            self.identity,
+            self._plan.names,
+            on_command=self._on_command,
+            on_schedule=self._scheduler.ring,
+        )
+
+    def _make_exchange(self) -> Exchange:
+        return Exchange(
+            self._store.trips(self.identity, reliable=self._plan.reliable),
+            self._idle,
+            self._listener,
+            self._alarm,
+            self._store.clock,
+            Picks(self._plan.queues),
+            self._outages,
+            threads=self._plan.concurrency,
+            on_due=self._scheduler.hint,
+        )
+
+    def _make_keeper(self) -> Keeper:
+        interval = self._config.fetch_idle_max_interval
+        return Keeper(self.exchange, self._idle, self._listener, self._alarm, self._outages, interval=interval)
+
+    def _make_heartbeat(self) -> Heartbeat:
+        return Heartbeat(
+            self._store.processes,
+            self._store.clock,
+            self.exchange,
+            self._listener,
+            self.work,
+            self.identity,
+            self._plan.info(),
+            interval=self._config.beat_interval,
+            threshold=self._config.orphan_threshold,
+            outages=self._outages,
+            on_command=self._on_command,
+        )
+
+    def _make_rescuer(self) -> Rescuer:
+        return Rescuer(
+            self._store,
+            self.identity,
+            self._deaths,
+            interval=self._config.recovery_interval,
+            grace=2 * self._config.beat_interval,
+            threshold=self._config.orphan_threshold,
+            may_judge=lambda: self.heartbeat.may_judge,
+            max_orphanings=self._config.max_orphanings,
+            outages=self._outages,
+            after=self._look_after,
+            hand_over=self._handout.add_chore,
+        )
 
     def _requeue_rest(self) -> bool:
         """Puts back what has not run to its end; whether Redis was there for it. If not, this process stays listed, so
@@ -238,6 +262,6 @@ class Worker:
         """What is worth doing once a minute beside recovery."""
         self.exchange.suspect()
         try:
-            self._store.processes.list_queues(self._queues)
+            self._store.processes.list_queues(self._plan.names)
         except CogworkerError as error:
             self._outages.failed("listing queues", error)
