@@ -16,6 +16,10 @@ _DECODER = msgspec.json.Decoder()
 # member its value), so it is fed only what `core.arguments.checked` has passed or what was decoded from JSON.
 encode = _ENCODER.encode
 
+# Levels of arrays and objects in each other. Whatever can be read must also be writable from anywhere, and JSON near
+# the interpreter's own limit is not: it would break whoever has a few more frames on the stack or a list around it.
+MAX_DEPTH = 500
+
 
 def decode(raw: bytes) -> dict[str, Any]:
     """Read one JSON object.
@@ -35,7 +39,21 @@ def decode(raw: bytes) -> dict[str, Any]:
         raise UnreadablePayload(f"the payload is not JSON: {error}") from None
     if type(value) is not dict:
         raise UnreadablePayload(f"the payload is not a JSON object but {_KINDS[type(value)]}")
+    # Most payloads are too short to be deep, and most others have too few brackets.
+    if len(raw) > 2 * MAX_DEPTH and raw.count(b"[") + raw.count(b"{") > MAX_DEPTH and _is_deeper(value, MAX_DEPTH):
+        raise UnreadablePayload(f"the payload has more than {MAX_DEPTH} arrays and objects in each other")
     return value
+
+
+def _is_deeper(value: Any, most: int) -> bool:
+    """Whether arrays and objects lie in each other in more than so many levels; walks level by level."""
+    level = [value]
+    for _ in range(most):
+        items = (item for one in level for item in (one.values() if type(one) is dict else one))
+        level = [item for item in items if type(item) is dict or type(item) is list]
+        if not level:
+            return False
+    return True
 
 
 _KINDS: dict[type, str] = {

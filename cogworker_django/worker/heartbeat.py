@@ -123,7 +123,7 @@ class Heartbeat:
         """Beats once; whether it was heard. Errors are reported, never raised."""
         try:
             self._beat()
-        except CogworkerError as error:
+        except Exception as error:  # noqa: BLE001 - without beats, others would take this process's jobs
             self._outages.failed("heartbeat", error)
             return False
         return True
@@ -161,7 +161,7 @@ class Heartbeat:
     def _tell_work(self, *, only_changed: bool = False) -> None:
         try:
             self._publish(only_changed=only_changed)
-        except CogworkerError as error:
+        except Exception as error:  # noqa: BLE001 - what cannot be shown must not end the beats
             self._outages.failed("heartbeat", error)
         else:
             self._outages.succeeded("heartbeat")

@@ -69,3 +69,22 @@ def test_a_nul_survives() -> None:
 def test_anything_but_one_json_object_is_refused_with_a_sentence(raw: bytes, why: str) -> None:
     with pytest.raises(UnreadablePayload, match=why):
         codec.decode(raw)
+
+
+@pytest.mark.parametrize(("opening", "closing"), [(b"[", b"]"), (b'{"k":', b"}")])
+def test_what_can_be_read_can_be_written_again_with_more_around_it(opening: bytes, closing: bytes) -> None:
+    """However deep the interpreter could go: a reader must not accept what its neighbours then stumble over."""
+
+    def nested(levels: int) -> bytes:
+        return b'{"a":' + opening * levels + b"1" + closing * levels + b"}"
+
+    deepest = codec.decode(nested(codec.MAX_DEPTH - 1))
+    assert codec.encode([{"payload": deepest}])
+    for levels in (codec.MAX_DEPTH, 900, 5_000, 9_990):
+        with pytest.raises(UnreadablePayload, match=r"more than 500 arrays|not JSON"):
+            codec.decode(nested(levels))
+
+
+def test_wide_is_not_deep() -> None:
+    wide: dict[str, Any] = {"a": [[{"b": []}] for _ in range(2_000)]}
+    assert codec.decode(codec.encode(wide)) == wide
