@@ -25,6 +25,7 @@ Reporter = Callable[[Mapping[str, Any]], None]
 
 # Names of `Job` that the worker calls: a job with one of its own would break there, far from its definition.
 ENGINE_NAMES = ("start", "has_retry_in", "has_retries_exhausted")
+HOOKS = ("retry_in", "retries_exhausted")
 
 
 class _HasHook:
@@ -79,6 +80,7 @@ class Job(Enqueuing):
         for taken in ENGINE_NAMES:
             if taken in cls.__dict__:
                 raise TypeError(f"{cls.__qualname__}.{taken}: the name belongs to Job, choose another one")
+        _check_hooks(cls)
         cls.cogworker_name = check_job_name(f"{cls.__module__}.{cls.__qualname__}" if name is None else name)
         cls.cogworker_aliases = _checked_aliases(aliases)
         cls.cogworker_options = cls.cogworker_options.merged(**options)
@@ -260,6 +262,14 @@ class running:
 
     def __exit__(self, *raised: object) -> None:
         _RUNNING.reset(self._token)
+
+
+def _check_hooks(job_class: type[Job]) -> None:
+    """Refuse a number where a hook is meant, which would be passed over in silence; None takes a parent's away."""
+    for name in HOOKS:
+        hook = getattr(job_class, name, None)
+        if hook is not None and not callable(hook):
+            raise TypeError(f"{job_class.__qualname__}.{name}: a hook is a method, not {described(hook)}")
 
 
 def _checked_aliases(aliases: Iterable[str]) -> tuple[str, ...]:

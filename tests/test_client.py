@@ -170,6 +170,17 @@ class TestTimes:
             assert push.payload["at"] == NOW + 300
             assert "enqueued_at" not in push.payload
 
+    def test_a_delay_is_a_delay_however_long_and_a_time_a_time_however_small(
+        self, client: JobClient, dispatcher: MemoryDispatcher
+    ) -> None:
+        """Reference C5, where the size of the number decides; contract 2 has a method for each."""
+        client.enqueue_in(2_000_000_000, blueprint(), (), {})
+        client.enqueue_at(2_000_000, blueprint(), (), {})
+        later, past = dispatcher.pushes
+        assert (later.delay, later.at) == (2_000_000_000.0, None)
+        assert later.payload["at"] == NOW + 2_000_000_000
+        assert (past.delay, past.at, past.payload["at"]) == (None, None, 2_000_000)
+
     @pytest.mark.parametrize("delay", [0, -5, timedelta(0), timedelta(seconds=-1)])
     def test_no_delay_is_now(self, client: JobClient, dispatcher: MemoryDispatcher, delay: float | timedelta) -> None:
         client.enqueue_in(delay, blueprint(), (), {})

@@ -354,9 +354,25 @@ class TestHooks:
         assert told == [({"a": 1}, error)]
         assert soon(1, error) == 6
 
-    def test_a_hook_must_be_a_function(self) -> None:
+    def test_a_hook_must_be_a_function(self, registry: Registry[type[Job]]) -> None:
+        """Reference C9."""
         with pytest.raises(TypeError, match=r"plain\.retry_in decorates a function, not 5"):
             plain.retry_in(5)  # type: ignore[type-var]  # what the test is about
+        with pytest.raises(TypeError, match=r"plain\.retries_exhausted decorates a function, not None"):
+            plain.retries_exhausted(None)  # type: ignore[type-var]  # what the test is about
+        for hook in ("retry_in", "retries_exhausted"):
+            with pytest.raises(TypeError, match=rf"Wrong\.{hook}: a hook is a method, not 60"):
+                type("Wrong", (Job,), {hook: 60, "perform": takes_nothing})
+        assert registry.names() == []
+
+    @pytest.mark.parametrize("kind", [staticmethod, classmethod])
+    def test_a_hook_may_be_static_or_of_the_class(
+        self, registry: Registry[type[Job]], kind: Callable[..., Any]
+    ) -> None:
+        body = kind(lambda count: count + 1) if kind is staticmethod else kind(lambda cls, count: count + 1)
+        local: Any = type("Local", (Job,), {"retry_in": body, "perform": takes_nothing, "__module__": __name__})
+        assert local.has_retry_in
+        assert call_with_fitting(local.start(PAYLOAD).retry_in, 1, KeyError(), {}) == 2
 
 
 class TestFunctions:

@@ -43,6 +43,13 @@ def test_the_first_entry_is_outermost_classes_and_functions_mixed() -> None:
     assert log == ["a 1 2", "b 1 2", "final", "/b", "/a"]
 
 
+def test_an_entry_that_is_named_twice_runs_twice() -> None:
+    """Reference M2 differs: there a later entry replaces an earlier one; a list in the settings is what it says."""
+    log: list[str] = []
+    Chain([(record, {"log": log, "name": "a"}), (record, {"log": log, "name": "b"})]).invoke(lambda: None, 1, 2)
+    assert log == ["a 1 2", "b 1 2", "/b", "/a"]
+
+
 def test_an_empty_chain_is_the_final_step_alone() -> None:
     chain = Chain()
     assert chain.empty

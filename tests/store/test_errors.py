@@ -4,8 +4,9 @@ import pytest
 import redis
 import redis.exceptions
 
-from cogworker_django.core.errors import RedisRefused, RedisUnavailable
+from cogworker_django.core.errors import RedisDenied, RedisRefused, RedisUnavailable
 from cogworker_django.store.errors import reply_is_away, translated, translation
+from cogworker_django.store.jobsets import SetName
 from cogworker_django.store.store import Store
 from tests.stores import open_store
 from tests.support import StartServer
@@ -122,5 +123,19 @@ def test_a_wrong_password_is_no_outage(start_server: StartServer) -> None:
     store = open_store(server.url.replace("redis://", "redis://:wrong@"))
     with pytest.raises(RedisRefused):
         store.gateway.call("PING")
+    store.client.close()
+    admin.close()
+
+
+def test_a_user_that_may_not_run_a_command_of_a_script_is_denied(start_server: StartServer) -> None:
+    """Reference E8; ours follows the server's clock only, and says at once that it may not read it."""
+    server = start_server()
+    admin = redis.Redis.from_url(server.url)
+    admin.execute_command("ACL", "SETUSER", "w", "on", ">pw", "~*", "&*", "+@all", "-time")
+    store = open_store(server.url.replace("redis://", "redis://w:pw@"))
+    with pytest.raises(RedisDenied, match="time"):
+        store.jobsets.reschedule(SetName.RETRY, b"x", delay=5.0)
+    with pytest.raises(RedisDenied, match="time"):
+        store.processes.beat("host:1:a", progress="0 1", info=b"{}", read_commands=False)
     store.client.close()
     admin.close()
