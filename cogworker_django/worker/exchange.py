@@ -94,6 +94,7 @@ class Exchange:
         self._counter = 0
         self._resting_until = 0.0
         self._dry = False
+        self._news = False
         self._suspicious = False
 
     @property
@@ -119,24 +120,31 @@ class Exchange:
             return False
         return time.monotonic() >= self._resting_until
 
-    def try_trip(self, leader: int) -> None:
+    def try_trip(self, leader: int, *, listening: bool = False) -> None:
         """Makes a trip unless one is under way.
 
         Args:
             leader: 1 for a processor, which can take a job itself; 0 for the keeper.
+            listening: whether to fetch for the thread at the bells too, although no bell has rung.
         """
         if not self._lock.acquire(blocking=False):
             return
         try:
-            self._trip(leader)
+            self._trip(leader + int(listening and self._listener.busy))
         finally:
             self._lock.release()
-        # The keeper leaves the wait at the bells to a processor.
-        if self._idle and (self.buffer or not (leader or self._listener.busy)):
-            self._idle.wake_one()
+        if self._idle:
+            # The keeper leaves the wait at the bells to a processor.
+            if self.buffer or self.chores or not (leader or self._listener.busy):
+                self._idle.wake_one()
+        elif not leader and (self.buffer or self.chores):
+            # Without a processor that leads or waits at a gate, one at the bells is the only one that is free.
+            self._listener.wake()
 
     def expect_jobs(self) -> None:
         """A bell rang, or there may be jobs: the next thread looks."""
+        # In this order: a trip that is under way looked before, and may say that there is nothing.
+        self._news = True
         self._dry = False
 
     def suspect(self) -> None:
@@ -186,7 +194,7 @@ class Exchange:
             self.hold.retry_refused()
             while self.hold.finished and time.monotonic() < deadline:
                 time.sleep(max(0.0, min(self._resting_until, deadline) - time.monotonic()))
-                self._trip(leader=0)
+                self._trip(free=0)
         return not (self.hold.finished or self.hold.refused)
 
     def requeue_rest(self) -> int:
@@ -201,12 +209,14 @@ class Exchange:
             unfinished = [job for token, job in self.hold.jobs.items() if token not in waiting]
             return self._trips.requeue_all(unfinished, waiting)
 
-    def _trip(self, leader: int) -> None:
+    def _trip(self, free: int) -> None:
+        """Makes a trip, with the lock held, for the threads at the gates and `free` others."""
         if self._suspicious and not self._reconcile():
             return
-        done, verdicts = self.hold.take()
-        waiting = len(self._idle) + leader
+        waiting = len(self._idle) + free
         wanted = self._wanted(waiting)
+        done, verdicts = self.hold.take()
+        self._news = False
         # Advanced before the call, so that a lost reply cannot make us use a number twice; gaps are harmless.
         first, self._counter = self._counter + 1, self._counter + wanted
         trip = Trip(
@@ -245,6 +255,8 @@ class Exchange:
             self._on_due(landing.due)
         if wanted:
             self._dry = landing.dry
+            if self._news:
+                self._dry = False
             self._listener.paused = landing.paused
         for error in landing.errors:
             self._queue_error(error)

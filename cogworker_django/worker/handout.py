@@ -15,6 +15,11 @@ from cogworker_django.worker.outage import Collapser
 STALE_AFTER = 1.0
 """Seconds in the buffer after which a job is looked up before it runs: the process may have been frozen so long
 that others took its jobs."""
+SEND_HOME = 0.5
+SEND_HOME_STEP = 0.005
+"""Seconds that a stop tries to end the wait at the bells at most, and between two tries."""
+DOUBT_PAUSE = 0.01
+"""Seconds until a thread asks again about such a job while another thread does."""
 
 
 class Handout:
@@ -52,8 +57,8 @@ class Handout:
         """
         self._exchange.hands_full = False
         while not self._exchange.closed:
-            if self._chores:
-                return self._chores.popleft()
+            if self._chores and (chore := self._next_chore()):
+                return chore
             if self._exchange.needs_trip():
                 self._exchange.try_trip(leader=1)
             try:
@@ -62,7 +67,7 @@ class Handout:
                 self._wait(gate)
                 continue
             if time.monotonic() - delivery.fetched > STALE_AFTER:
-                self._doubt(delivery)
+                self._doubt(delivery, gate)
                 continue
             self._exchange.started = delivery.number
             if self._idle and (self._pace.slow if self._buffer else not self._listener.busy):
@@ -87,7 +92,10 @@ class Handout:
     def add_chore(self, chore: Chore) -> None:
         """Something for a processor thread to do between jobs."""
         self._chores.append(chore)
-        self._idle.wake_one()
+        if self._idle:
+            self._idle.wake_one()
+        else:
+            self._listener.wake()
 
     def leftover(self) -> list[Chore]:
         """The chores that no thread has come to, taken out: the process stops and they still have to be done."""
@@ -106,15 +114,34 @@ class Handout:
         self._exchange.closed = self._listener.quiet = True
         self._wake_everybody()
 
+    def send_home(self) -> None:
+        """Ends a wait at the bells that began only after `close` had woken whoever waited."""
+        deadline = time.monotonic() + SEND_HOME
+        while self._listener.busy and time.monotonic() < deadline:
+            self._listener.wake()
+            time.sleep(SEND_HOME_STEP)
+
     def _wake_everybody(self) -> None:
         self._idle.wake_all()
         self._alarm.ring()
         self._listener.wake()
 
-    def _doubt(self, delivery: Delivery) -> None:
+    def _next_chore(self) -> Chore | None:
+        try:
+            return self._chores.popleft()
+        except IndexError:
+            return None
+
+    def _doubt(self, delivery: Delivery, gate: Gate) -> None:
+        """Has a job looked up that may no longer be ours; waits while that cannot be done."""
         self._buffer.put_back(delivery)
         self._exchange.suspect()
-        self._exchange.try_trip(leader=1)
+        if self._exchange.resting <= 0:
+            self._exchange.try_trip(leader=1)
+        if self._exchange.suspicious and not self._exchange.closed:
+            self._idle.enter(gate)
+            if not gate.wait(max(DOUBT_PAUSE, self._exchange.resting)):
+                self._idle.leave(gate)
 
     def _wait(self, gate: Gate) -> None:
         resting = self._exchange.resting

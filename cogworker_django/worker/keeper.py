@@ -89,7 +89,7 @@ class Keeper:
             return
         if self._idle:
             self._idle.wake_one()
-        elif exchange.buffer.oldest_waited(now) > GIVE_BACK_AFTER:
+        elif exchange.buffer.oldest_waited(now) > GIVE_BACK_AFTER and exchange.resting <= 0:
             exchange.give_back()
 
     def _look(self) -> None:
@@ -109,4 +109,4 @@ class Keeper:
         self._outages.succeeded("looking for jobs")
         if found:
             exchange.expect_jobs()
-            exchange.try_trip(leader=0)
+            exchange.try_trip(leader=0, listening=True)

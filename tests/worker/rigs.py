@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Sized
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from cogworker_django.client import JobClient, RedisDispatcher
 from cogworker_django.core import codec
 from cogworker_django.core.config import Config
 from cogworker_django.core.errors import RedisUnavailable
+from cogworker_django.core.identity import new_jid
 from cogworker_django.core.middleware import Chain
 from cogworker_django.core.redis_target import RedisTarget
 from cogworker_django.core.registry import Registry
@@ -40,6 +42,11 @@ def until(condition: Callable[[], Any], seconds: float = PATIENCE, *, step: floa
         time.sleep(step)
 
 
+def reaches(things: Sized, number: int, seconds: float = PATIENCE, *, step: float = 0.005) -> None:
+    """Waits until there are so many of something."""
+    until(lambda: len(things) >= number, seconds, step=step)
+
+
 def holds(condition: Callable[[], Any], seconds: float) -> bool:
     """Whether a condition holds all the time."""
     deadline = time.monotonic() + seconds
@@ -60,14 +67,19 @@ class Faults:
         """So many replies of trips are lost after the server has done what it was asked."""
         self.asked = 0
         """How often anything was asked over the connection of the trips."""
+        self.meanwhile: Callable[[], None] | None = None
+        """Done once, between the next trip's work on the server and the arrival of its reply."""
 
     def before(self) -> None:
         self.asked += 1
         if self.away:
             raise RedisUnavailable("Redis is not available: cut off by the test")
 
-    def after(self, name: str) -> None:
-        if name == "exchange" and self.lose > 0:
+    def after(self) -> None:
+        meanwhile, self.meanwhile = self.meanwhile, None
+        if meanwhile is not None:
+            meanwhile()
+        if self.lose > 0:
             self.lose -= 1
             raise RedisUnavailable("Redis is not available: the reply was lost by the test")
 
@@ -86,7 +98,8 @@ class ShakyGateway(Gateway):
     def run(self, name: str, keys: Sequence[str], args: Sequence[Arg] = ()) -> Any:
         self._faults.before()
         reply = super().run(name, keys, args)
-        self._faults.after(name)
+        if name == "exchange":
+            self._faults.after()
         return reply
 
 
@@ -173,15 +186,16 @@ class Rig:
         self.worker.close()
         until(lambda: not self.worker.work.busy)
         self.worker.finish()
-        until(lambda: not self.worker.running)
+        until(lambda: not self.worker.running, 3.0)
         self.store.client.close()
 
     def kill(self) -> None:
         """Leaves everything as it lies, as a killed process would; its threads go home without a word."""
+        self._started = False
         self.faults.away = True
         self.worker.close()
-        self.worker.heartbeat.stop()
-        self._started = False
+        for part in (self.worker._scheduler, self.worker._rescuer, self.worker._keeper, self.worker.heartbeat):
+            part.stop()
 
     def push(self, name: str, *args: Any, **fields: Any) -> str:
         """Pushes a job by its name."""
@@ -220,23 +234,33 @@ class Rig:
         summary = self.store.statistics.summary()
         return summary.processed, summary.failed
 
+    def idle(self) -> bool:
+        """Whether nothing is about and a thread waits at the bells."""
+        exchange = self.worker.exchange
+        return exchange._listener.busy and self.settled() and not exchange.hold.finished
+
     def settled(self) -> bool:
         """Whether nothing waits, runs or is unsettled."""
-        return not (self.queued() or self.held() or self.worker.exchange.hold.jobs)
+        waiting = any(self.queued(name) for name, _ in self.config.queues)
+        return not (waiting or self.held() or self.worker.exchange.hold.jobs)
 
 
 class Held:
     """A job that runs until the test lets it go."""
 
     def __init__(self) -> None:
-        self.started = 0
-        self._lock = threading.Lock()
+        self.runs: list[float] = []
+        """When each run started, on the monotonic clock."""
         self._go = threading.Event()
 
     def run(self) -> None:
-        with self._lock:
-            self.started += 1
+        self.runs.append(time.monotonic())
         assert self._go.wait(30)
+
+    @property
+    def started(self) -> int:
+        """How many runs have started."""
+        return len(self.runs)
 
     def let_go(self) -> None:
         self._go.set()
@@ -282,8 +306,9 @@ class Rigs:
     def close(self) -> None:
         for held in self.held:
             held.let_go()
-        for rig in self.built:
-            rig.stop()
+        with ExitStack() as stops:
+            for rig in self.built:
+                stops.callback(rig.stop)
 
 
 @pytest.fixture
@@ -296,6 +321,12 @@ def rigs(redis_url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCapt
     made = Rigs(redis_url)
     yield made
     made.close()
+
+
+def foreign(name: str, *args: Any, **fields: Any) -> bytes:
+    """A job as a foreign tool pushes it, without ringing a bell."""
+    job: dict[str, Any] = {"class": name, "args": list(args), "jid": new_jid(), "queue": "default", "created_at": 1.5}
+    return codec.encode(job | fields)
 
 
 def messages(caplog: pytest.LogCaptureFixture, level: int = logging.WARNING) -> list[str]:
