@@ -147,8 +147,9 @@ class Rescuer:
             return
         if recovered is None:
             return
-        if recovered.moved:
-            logger.warning("requeued %d jobs of the dead process %s", recovered.moved, identity)
+        requeued = recovered.moved - recovered.parked
+        if requeued:
+            logger.warning("requeued %d jobs of the dead process %s", requeued, identity)
             self._report_unread(recovered.queues)
         if recovered.failed:
             logger.error("%d jobs of the dead process %s could not be put back", recovered.failed, identity)
