@@ -9,6 +9,8 @@ import traceback
 MESSAGE_LIMIT = 10_000
 # Characters of an error's class name; real names are far below, generated ones need not be.
 CLASS_LIMIT = 200
+# Characters of a job's name and of its id in a log line.
+LABEL_LIMIT = 200
 # Lines of a backtrace that are stored: the last ones, which hold the place of the error.
 BACKTRACE_LINES = 200
 # Characters of one backtrace line; a longer one is generated code or data in a message.
@@ -101,6 +103,17 @@ def one_line(text: str, limit: int = 200) -> str:
     """
     shown = _UNSAFE_IN_A_LINE.sub(_escaped, str.__str__(text)[:limit])
     return shown + "…" if len(text) > limit else shown
+
+
+def job_label(name: object, jid: object) -> str:
+    """Name a job in a log line: both may be what somebody wrote into Redis by hand.
+
+    Args:
+        name: the payload's class.
+        jid: its id.
+    """
+    shown = [one_line(word, LABEL_LIMIT) if isinstance(word, str) else described(word) for word in (name, jid)]
+    return f"{shown[0]} jid={shown[1]}"
 
 
 def described(value: object, limit: int = 100) -> str:

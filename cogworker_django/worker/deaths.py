@@ -41,10 +41,9 @@ class DeathHooks:
             entry: as it is stored in dead.
             error: what the job died of.
         """
-        payload = codec.decode(entry)
-        job_class = self._registry.get(str(payload["class"]))
+        job_class = self._registry.get(str(codec.decode(entry)["class"]))
         if job_class is not None and job_class.has_retries_exhausted:
-            self._call(job_class.start(payload).retries_exhausted, entry, error)
+            self._call(_own_hook(job_class), entry, error)
         for handler in self._handlers:
             self._call(handler, entry, error)
 
@@ -55,4 +54,14 @@ class DeathHooks:
         except BaseException as trouble:  # noqa: BLE001 - a hook, even one that exits, costs nobody anything
             name = getattr(hook, "__qualname__", type(hook).__name__)
             reason = f"{error_class(trouble)}: {one_line(error_message(trouble), 200)}"
-            logger.error("death hook %s failed for jid=%s: %s", name, payload.get("jid"), reason)
+            logger.error("death hook %s failed for jid=%s: %s", name, one_line(str(payload.get("jid"))), reason)
+
+
+def _own_hook(job_class: type[Job]) -> Handler:
+    """The hook of the job itself, on an instance as for a run; making that one is the job's own code too."""
+
+    def retries_exhausted(payload: dict[str, Any], error: BaseException) -> Any:
+        return call_with_fitting(job_class.start(payload).retries_exhausted, payload, error)
+
+    retries_exhausted.__qualname__ = f"{job_class.__qualname__}.retries_exhausted"
+    return retries_exhausted

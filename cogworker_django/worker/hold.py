@@ -82,7 +82,7 @@ class Hold:
                 continue
             self.jobs.pop(settlement.token, None)
             if result == "gone":
-                logger.warning("jid=%s is no longer this process's: its end changes nothing", settlement.jid)
+                logger.warning("jid=%s is no longer this process's: its end changes nothing", one_line(settlement.jid))
             elif settlement.settled:
                 chores.append(settlement.settled)
         return chores
@@ -95,4 +95,5 @@ class Hold:
     def _refused(self, settlement: Settlement, error: str) -> None:
         self.refused.append(settlement)
         reason = one_line(error, 200)
-        logger.error("the end of jid=%s could not be written and will be tried again: %s", settlement.jid, reason)
+        jid = one_line(settlement.jid)
+        logger.error("the end of jid=%s could not be written and will be tried again: %s", jid, reason)

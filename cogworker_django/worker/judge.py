@@ -15,6 +15,7 @@ from cogworker_django.core.payload import (
     INTERRUPT_DELAY,
     MAX_INTERRUPTS,
     Payload,
+    check_shape,
     failed,
     failures,
     interrupted,
@@ -23,7 +24,7 @@ from cogworker_django.core.payload import (
 )
 from cogworker_django.core.registry import Registry
 from cogworker_django.core.retry import JITTER, NO_HOOK, decide, exhausted
-from cogworker_django.core.text import backtrace, error_class, error_message, one_line
+from cogworker_django.core.text import backtrace, error_class, error_message, job_label, one_line
 from cogworker_django.definition import Job
 from cogworker_django.store.attempts import Attempt
 from cogworker_django.store.settlement import Settlement
@@ -54,7 +55,8 @@ class Judge:
         """The settlement of a success; None when nothing is to be written but that it is done."""
         if not delivery.orphaned and "retry_count" not in payload:
             return None
-        return self._settlements.success(delivery.token, payload["jid"], orphaned=delivery.orphaned)
+        jid = read(delivery.raw)["jid"]  # the run may have changed the payload's
+        return self._settlements.success(delivery.token, jid, orphaned=delivery.orphaned)
 
     def failure(self, delivery: Delivery, payload: Payload, error: BaseException, seconds: float) -> Settlement:
         """The settlement of a failure (reference, 12.2 and 12.3).
@@ -65,12 +67,13 @@ class Judge:
             error: what it raised.
             seconds: how long it ran.
         """
+        payload = _still_a_job(delivery, payload)
         verdict = self._verdict(payload, error)
         now = time.time()
         try:
             entry = codec.encode(self._entry(delivery, payload, error, now))
         except Exception as trouble:  # noqa: BLE001 - whatever middleware put into the payload
-            logger.error("the failure of jid=%s does not encode: %s", delivery_jid(delivery), trouble)
+            logger.error("the failure of %s does not encode: %s", label_of(delivery), one_line(str(trouble), 200))
             return self.interrupt(delivery, error, killed=verdict.fate is not Fate.RETRY)
         attempt = self._attempt(failures(payload) + 1, error, verdict.fate, now, seconds)
         return self._settlement(delivery, payload, entry, verdict, attempt, error)
@@ -105,7 +108,7 @@ class Judge:
         answer = NO_HOOK if exhausted(count, retry) else self._ask_hook(payload, count, error)
         verdict = decide(count=count, retry=retry, answer=answer, jitter=random.randrange(JITTER))
         if verdict.warning:
-            logger.warning("retry hook of %s jid=%s: %s", payload.get("class"), payload.get("jid"), verdict.warning)
+            logger.warning("retry hook of %s: %s", job_label(payload["class"], payload["jid"]), verdict.warning)
         return verdict
 
     def _ask_hook(self, payload: Payload, count: int, error: BaseException) -> object:
@@ -117,7 +120,7 @@ class Judge:
             return call_with_fitting(job_class.start(copy).retry_in, count, error, copy)
         except BaseException as trouble:  # noqa: BLE001 - a hook that raises, even an exit, means the default delay
             reason = f"{error_class(trouble)}: {one_line(error_message(trouble), 200)}"
-            logger.error("retry hook of %s jid=%s failed: %s", payload["class"], payload.get("jid"), reason)
+            logger.error("retry hook of %s failed: %s", job_label(payload["class"], payload["jid"]), reason)
             return NO_HOOK
 
     def _entry(self, delivery: Delivery, payload: Payload, error: BaseException, now: float) -> Payload:
@@ -157,6 +160,16 @@ class Judge:
         return self._settlements.dead(token, jid, entry, attempt, orphaned, hooks)
 
 
-def delivery_jid(delivery: Delivery) -> str:
-    """The id of a delivered job, for a log line."""
-    return str(read(delivery.raw)["jid"])
+def label_of(delivery: Delivery) -> str:
+    """A delivered job's name and id as they were fetched, for a log line."""
+    payload = read(delivery.raw)
+    return job_label(payload["class"], payload["jid"])
+
+
+def _still_a_job(delivery: Delivery, payload: Payload) -> Payload:
+    """The payload as the run has left it, or as it was fetched where that could not run again."""
+    try:
+        return check_shape(payload)
+    except UnreadablePayload as error:
+        logger.warning("what the run of %s has left of its payload is dropped: %s", label_of(delivery), error)
+        return read(delivery.raw)

@@ -10,12 +10,12 @@ import traceback
 from cogworker_django.core.errors import UnreadablePayload
 from cogworker_django.core.outcome import Failed, Outcome
 from cogworker_django.core.payload import Payload, read
-from cogworker_django.core.text import error_class, error_message, one_line
+from cogworker_django.core.text import error_class, error_message, job_label, one_line
 from cogworker_django.worker.delivery import Delivery
 from cogworker_django.worker.exchange import Chore
 from cogworker_django.worker.gates import Gate
 from cogworker_django.worker.handout import Handout
-from cogworker_django.worker.judge import Judge
+from cogworker_django.worker.judge import Judge, label_of
 from cogworker_django.worker.runner import Runner
 
 logger = logging.getLogger("cogworker")
@@ -88,9 +88,11 @@ class Processor:
         except UnreadablePayload as error:
             self._handout.settle(self._judge.unreadable(delivery, error))
             return
+        # Told now: the run may take the payload apart.
+        name, jid = payload["class"], payload["jid"]
         talkative = logger.isEnabledFor(logging.INFO)
         if talkative:
-            _log(logging.INFO, "start: %s jid=%s", payload["class"], payload["jid"])
+            _log(logging.INFO, "start: %s", job_label(name, jid))
         outcome = self._runner.run(payload, delivery.queue)
         seconds = time.monotonic() - began
         # It has run: whatever goes wrong from here on, it must not run again because of that.
@@ -102,13 +104,13 @@ class Processor:
             traceback.clear_frames(outcome.error.__traceback__)
             del outcome
         elif talkative:
-            _log(logging.INFO, "done: %s jid=%s in %.3f s", payload["class"], payload["jid"], seconds)
+            _log(logging.INFO, "done: %s in %.3f s", job_label(name, jid), seconds)
 
     def _settle(self, delivery: Delivery, payload: Payload, outcome: Outcome, seconds: float) -> None:
         try:
             if isinstance(outcome, Failed):
                 settlement = self._judge.failure(delivery, payload, outcome.error, seconds)
-                _log_failure(payload, outcome.error)
+                _log_failure(delivery, outcome.error)
             else:
                 success = self._judge.success(delivery, payload)
                 if success is None:
@@ -116,7 +118,7 @@ class Processor:
                     return
                 settlement = success
         except BaseException as bug:
-            logger.exception("the end of jid=%s could not be recorded as it should", payload.get("jid"))
+            logger.exception("the end of %s could not be recorded as it should", label_of(delivery))
             if not isinstance(outcome, Failed):
                 self._handout.done(delivery.token)
                 return
@@ -124,9 +126,9 @@ class Processor:
         self._handout.settle(settlement)
 
 
-def _log_failure(payload: Payload, error: BaseException) -> None:
+def _log_failure(delivery: Delivery, error: BaseException) -> None:
     reason = f"{error_class(error)}: {one_line(error_message(error), 500)}"
-    _log(logging.WARNING, "fail: %s jid=%s: %s", payload["class"], payload["jid"], reason)
+    _log(logging.WARNING, "fail: %s: %s", label_of(delivery), reason)
 
 
 def _log(level: int, line: str, *args: object) -> None:

@@ -14,6 +14,7 @@ from cogworker_django.core.middleware import Chain
 from cogworker_django.core.outcome import Failed, Outcome, Succeeded
 from cogworker_django.core.payload import Payload
 from cogworker_django.core.registry import Registry
+from cogworker_django.core.text import job_label
 from cogworker_django.definition import Job, running
 
 logger = logging.getLogger("cogworker")
@@ -57,7 +58,8 @@ class Runner:
             self._after()
         except BaseException:
             # It has run: what fails from here on changes nothing about that.
-            logger.exception("what comes after each job failed after jid=%s", payload.get("jid"))
+            label = job_label(payload.get("class"), payload.get("jid"))
+            logger.exception("what comes after each job failed after %s", label)
         return outcome
 
     def _outcome(self, payload: Payload, queue: str) -> Outcome:

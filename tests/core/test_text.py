@@ -19,6 +19,7 @@ from cogworker_django.core.text import (
     described,
     error_class,
     error_message,
+    job_label,
     one_line,
     scrub,
 )
@@ -240,3 +241,10 @@ def test_any_value_can_be_described() -> None:
     assert described("a\nb") == r"'a\nb'"
     assert described("x" * 500, 5) == "'xxxx…"
     assert described(Unspeakable()) == "something that cannot be shown"
+
+
+def test_a_jobs_label_is_one_short_printable_line() -> None:
+    assert job_label("demo.Job", "0f") == "demo.Job jid=0f"
+    assert job_label("a\nb", "\x1b[2J") == "a\\nb jid=\\x1b[2J"
+    assert job_label(None, ["x"]) == "None jid=['x']"
+    assert len(job_label("c" * 10_000, "j" * 1_000_000)) < 500

@@ -110,3 +110,19 @@ def test_nobody_is_wanted_where_nobody_asked() -> None:
     nobody = DeathHooks(definition.REGISTRY, ())
     assert [nobody.wanted(name) for name in ("plain", "doomed", "unknown")] == [False, True, False]
     assert DeathHooks(definition.REGISTRY, (print,)).wanted("unknown")
+
+
+def test_a_job_that_cannot_even_be_made_costs_the_handlers_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    class Broken(Job, name="doomed"):
+        def __init__(self) -> None:
+            raise RuntimeError("no instance")
+
+        def perform(self) -> None: ...
+
+        def retries_exhausted(self, payload: dict[str, Any]) -> None: ...
+
+    told: list[str] = []
+    run(lambda payload, error: told.append(payload["jid"]))
+    assert told == ["j1"]
+    [line] = messages(caplog)
+    assert "Broken.retries_exhausted failed for jid=j1: RuntimeError: no instance" in line

@@ -102,7 +102,7 @@ def test_a_failing_job_runs_as_often_as_it_may_and_is_dead_once(retry: Any, runs
     until(rig.dead)
     assert (len(ran), len(rig.dead()), rig.dead()[0]["retry_count"]) == (runs, 1, runs)
     assert rig.counts() == (0, runs)
-    assert rig.settled()
+    until(rig.settled)
 
 
 def test_attempts_are_cleared_when_the_job_succeeds_at_last(rigs: Rigs) -> None:
@@ -309,6 +309,45 @@ def test_a_failed_job_whose_payload_middleware_took_apart_is_still_filed_once(br
     until(lambda: rig.retries() and rig.settled())
     assert [entry["jid"] for entry in rig.retries()] == [jid]
     assert (len(runs), rig.queued(), rig.held()) == (1, 0, 0)
+
+
+@pytest.mark.parametrize("field", ["class", "jid", "queue", "args"])
+def test_a_payload_that_middleware_took_apart_is_filed_as_it_was_fetched_with_the_jobs_own_error(
+    field: str, rigs: Rigs, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Without its queue it could never be retried, and without its name nobody would know what failed."""
+    caplog.set_level(logging.INFO, logger="cogworker")
+    failing(text="the real reason")
+    rigs.recording()
+
+    def take_apart(job: Job, payload: dict[str, Any], queue: str, proceed: Callable[[], Any]) -> Any:
+        try:
+            return proceed()
+        finally:
+            del payload[field]
+
+    rig = rigs(middleware=[take_apart]).start()
+    jid, good = rig.push("fail"), rig.push("note")
+    until(lambda: rig.retries() and rig.settled())
+    [entry] = rig.retries()
+    shape = (entry["class"], entry["jid"], entry["queue"], entry["args"])
+    assert (*shape, entry["error_message"]) == ("fail", jid, "default", [], "the real reason")
+    until(lambda: any(line.startswith(f"done: note jid={good}") for line in messages(caplog, logging.INFO)))
+    assert not messages(caplog, logging.ERROR)
+
+
+def test_what_a_foreign_job_is_called_stays_on_its_line_of_the_log(
+    rigs: Rigs, redis_client: redis.Redis, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Case B087: whatever formatter the project has given the log."""
+    caplog.set_level(logging.INFO, logger="cogworker")
+    rig = rigs().start()
+    jid = "jid\r\nwith a line" + "x" * 100_000
+    redis_client.lpush("t:queue:default", raw_job(jid, **{"class": "a\nFAKE \x1b[31m"}))
+    until(lambda: rig.retries() and rig.settled())
+    lines = messages(caplog, logging.INFO)
+    assert any(line.startswith("start: a\\nFAKE \\x1b[31m jid=jid\\r\\nwith") for line in lines)
+    assert all(line.isprintable() and len(line) < 2_000 for line in lines)
 
 
 @pytest.mark.parametrize("retry", [True, False])
