@@ -15,6 +15,7 @@ from cogworker_django.core.config import Config
 from cogworker_django.core.dispatch import Push
 from cogworker_django.core.errors import RedisUnavailable
 from cogworker_django.core.redis_target import RedisTarget
+from cogworker_django.embedded import EmbeddedServer, free_port
 from cogworker_django.store.attempts import Attempt
 from cogworker_django.store.jobsets import SetName
 from cogworker_django.store.process_reader import Signal
@@ -121,9 +122,14 @@ def keys_of(client: redis.Redis, command: list[str]) -> list[str]:
     return [key.decode() for key in found]
 
 
+def start_node(start_server: StartServer) -> EmbeddedServer:
+    """A Cluster of one. By itself it would take its own port plus 10,000 for the other nodes, which may be too high."""
+    return start_server("--cluster-enabled", "yes", "--cluster-port", str(free_port()))
+
+
 def test_a_cluster_takes_every_script_under_a_hash_tag(start_server: StartServer) -> None:
     """Contract 1: Redis Cluster when the prefix carries a hash tag; the server refuses whatever crosses slots."""
-    server = start_server("--cluster-enabled", "yes")
+    server = start_node(start_server)
     admin = redis.Redis.from_url(server.url)
     admin.execute_command("CLUSTER", "ADDSLOTSRANGE", 0, 16383)
     deadline = time.monotonic() + 10
@@ -138,7 +144,7 @@ def test_a_cluster_takes_every_script_under_a_hash_tag(start_server: StartServer
 
 
 def test_a_cluster_that_cannot_be_reached_is_away(start_server: StartServer) -> None:
-    server = start_server("--cluster-enabled", "yes")
+    server = start_node(start_server)
     server.kill()
     store = open_store(server.url, cluster=True)
     with pytest.raises(RedisUnavailable):
