@@ -16,7 +16,7 @@ from cogworker_django.core.errors import CogworkerError, RedisDenied
 from cogworker_django.store.clock import RedisClock
 from cogworker_django.store.processes import Processes
 from cogworker_django.worker.exchange import Exchange
-from cogworker_django.worker.listener import Listener
+from cogworker_django.worker.listener import WAKE, Listener
 from cogworker_django.worker.outage import Collapser
 from cogworker_django.worker.work import Work
 
@@ -140,7 +140,9 @@ class Heartbeat:
         self._note_heard()
         # They are out of Redis: nothing that fails from here on may lose them.
         for command in reply.commands:
-            self._on_command(command)
+            # A wake-up lies among them when nobody waited any more by the time it came.
+            if command.encode() != WAKE:
+                self._on_command(command)
         self._tell_work()
 
     def _note_heard(self) -> None:
