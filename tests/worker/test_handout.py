@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 
 import pytest
 import redis
 
+from cogworker_django.worker.exchange import Chore
 from cogworker_django.worker.listener import Listener
-from tests.worker.rigs import Rigs, until
+from tests.worker.rigs import Rigs, messages, until
 
 
 def test_a_thread_that_begins_to_wait_at_the_moment_of_a_stop_goes_home(
@@ -41,3 +43,67 @@ def test_a_bell_that_rings_for_a_stopping_process_is_left_to_others(
     until(lambda: not rig.worker.running)
     assert redis_client.llen("t:bell:default") == 1
     assert rig.queued() == 1
+
+
+def test_a_thread_that_begins_to_wait_late_during_a_stop_is_sent_home_before_its_list_of_commands_goes(
+    rigs: Rigs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first wait opens a connection, which takes longer than the rest of a stop."""
+    rig = rigs(concurrency=1)
+    listen = Listener.listen
+
+    def listen_late(listener: Listener) -> bool:
+        while not rig.worker.exchange.closed:
+            time.sleep(0.001)
+        time.sleep(0.05)
+        return listen(listener)
+
+    monkeypatch.setattr(Listener, "listen", listen_late)
+    rig.start()
+    until(lambda: rig.worker.exchange._listener.busy)
+    began = time.monotonic()
+    rig.stop()
+    assert time.monotonic() - began < 2.0
+
+
+def test_hooks_that_recovery_hands_over_run_at_once_on_an_idle_process(rigs: Rigs) -> None:
+    """Also where its only thread waits at the bells."""
+    ran: list[float] = []
+    rig = rigs(concurrency=1, fetch_idle_max_interval=30.0).start()
+    until(rig.idle)
+    rig.worker._handout.add_chore(lambda: ran.append(time.monotonic()))
+    until(lambda: ran, 2.0)
+
+
+def test_a_hook_taken_by_another_thread_at_that_moment_costs_nobody_a_pause(
+    rigs: Rigs, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Contested(deque[Chore]):
+        """Somebody else is always faster, once."""
+
+        faster = 1
+
+        def popleft(self) -> Chore:
+            if self.faster and self:
+                self.faster -= 1
+                raise IndexError
+            return super().popleft()
+
+    ran: list[int] = []
+    rig = rigs(concurrency=1)
+    rig.worker._handout._chores = rig.worker.exchange.chores = Contested()
+    rig.start()
+    rig.worker._handout.add_chore(lambda: ran.append(1))
+    until(lambda: ran == [1], 2.0)
+    assert messages(caplog) == []
+
+
+def test_hooks_nobody_came_to_are_handed_out_at_the_end(rigs: Rigs) -> None:
+    rig = rigs()
+    ran: list[int] = []
+    rig.worker._handout.add_chore(lambda: ran.append(1))
+    rig.worker._handout.add_chore(lambda: ran.append(2))
+    for chore in rig.worker._handout.leftover():
+        chore()
+    assert ran == [1, 2]
+    assert rig.worker._handout.leftover() == []
