@@ -69,6 +69,7 @@ def use_every_script(store: Store) -> None:
     store.statistics.summary()
     store.attempts.of(jid(2))
 
+    store.bells(block=1.0).put_back(store.keys.bell("default"), b"1")
     store.queue_reader.pause("default")
     store.queue_reader.resume("default")
     assert list(store.queue_reader.walk("default"))
