@@ -29,6 +29,12 @@ class Settlement:
     settled: Callable[[], None] | None = None
     """What to do once this process's write has stuck: death hooks."""
 
+    @property
+    def size(self) -> int:
+        """Characters of its commands, about what it takes on the wire."""
+        commands = (*self.essential, *self.beside)
+        return sum(len(word) for command in commands for word in command if isinstance(word, str))
+
     def packed(self) -> tuple[str, str, list[Command], list[Command]]:
         """As the script takes it."""
         return (self.token, self.kind, self.essential, self.beside)

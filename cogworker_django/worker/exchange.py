@@ -116,7 +116,8 @@ class Exchange:
         """Whether a trip would help a thread that looks for work, or settle something."""
         if len(self.buffer) >= (self.pace.ahead or 1):
             return False
-        if not (self._suspicious or self.hold.finished or not (self._dry or self.quiet)):
+        fetches = not (self._dry or self.quiet or self.hold.unsettled > MAX_UNSETTLED)
+        if not (self._suspicious or self.hold.finished or fetches):
             return False
         return time.monotonic() >= self._resting_until
 
@@ -244,7 +245,7 @@ class Exchange:
         self._land(landing, first, wanted)
 
     def _wanted(self, waiting: int) -> int:
-        if self.quiet or self.closed or len(self.hold.verdicts) + len(self.hold.refused) > MAX_UNSETTLED:
+        if self.quiet or self.closed or self.hold.unsettled > MAX_UNSETTLED:
             return 0
         if self.hands_full:
             return max(0, waiting - len(self.buffer))

@@ -9,12 +9,15 @@ from collections.abc import Callable, Iterable, Sequence
 from cogworker_django.core.text import one_line
 from cogworker_django.store.settlement import Settlement
 from cogworker_django.worker.delivery import Delivery
+from cogworker_django.worker.outage import Sparing
 
 logger = logging.getLogger("cogworker")
 
 DONE_PER_TRIP = 1000
 VERDICTS_PER_TRIP = 100
 """Bounds of what one trip settles: the script unpacks it, and nothing else runs on the server meanwhile."""
+BYTES_PER_TRIP = 8 * 1024 * 1024
+"""No further verdicts once those of a trip are larger together: the server refuses an argument above 512 MiB."""
 
 
 class Hold:
@@ -33,11 +36,17 @@ class Hold:
         self.verdicts: deque[Settlement] = deque()
         self.refused: list[Settlement] = []
         """Verdicts that Redis refused to write; they wait for the next attempt."""
+        self._sparing = Sparing()
 
     @property
     def finished(self) -> int:
         """How many verdicts are ready for a trip."""
         return len(self.done) + len(self.verdicts)
+
+    @property
+    def unsettled(self) -> int:
+        """How many verdicts wait, those that Redis refused included."""
+        return len(self.verdicts) + len(self.refused)
 
     def waiting(self) -> set[str]:
         """Tokens of jobs that have run and are not settled: they must never run again."""
@@ -56,7 +65,11 @@ class Hold:
     def take(self) -> tuple[list[str], list[Settlement]]:
         """The verdicts for one trip, in order, taken out."""
         done = [self.done.popleft() for _ in range(min(len(self.done), DONE_PER_TRIP))]
-        verdicts = [self.verdicts.popleft() for _ in range(min(len(self.verdicts), VERDICTS_PER_TRIP))]
+        verdicts: list[Settlement] = []
+        size = 0
+        while self.verdicts and len(verdicts) < VERDICTS_PER_TRIP and size < BYTES_PER_TRIP:
+            verdicts.append(self.verdicts.popleft())
+            size += verdicts[-1].size
         return done, verdicts
 
     def restore(self, done: Sequence[str], verdicts: Sequence[Settlement]) -> None:
@@ -94,6 +107,7 @@ class Hold:
 
     def _refused(self, settlement: Settlement, error: str) -> None:
         self.refused.append(settlement)
-        reason = one_line(error, 200)
-        jid = one_line(settlement.jid)
-        logger.error("the end of jid=%s could not be written and will be tried again: %s", jid, reason)
+        reason, jid = one_line(error, 200), one_line(settlement.jid)
+        if self._sparing.may_say(reason):
+            # There may be hundreds, each tried once a second.
+            logger.error("the end of jid=%s could not be written and will be tried again: %s", jid, reason)

@@ -311,7 +311,9 @@ def test_a_job_taken_over_while_it_runs_changes_nothing_at_its_end(
     assert any("no longer this process's" in line for line in messages(caplog))
 
 
-def test_while_too_many_verdicts_wait_nothing_is_fetched(rigs: Rigs, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_while_too_many_verdicts_wait_nothing_is_fetched(
+    rigs: Rigs, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     """Each is a job that a crash would run again."""
     monkeypatch.setattr(exchange, "MAX_UNSETTLED", 5)
     runs = failing()
@@ -322,10 +324,13 @@ def test_while_too_many_verdicts_wait_nothing_is_fetched(rigs: Rigs, monkeypatch
     until(lambda: len(rig.worker.exchange.hold.refused) > 5 and not rig.worker.work.busy)
     ran = len(runs)
     assert ran < 300
+    asked = rig.faults.asked
     assert holds(lambda: len(runs) == ran, 0.2)
+    assert rig.faults.asked - asked < 50, "it asks without a pause for what it may not have"
     rig.store.client.delete("t:dead")
     until(lambda: rig.settled() and len(rig.dead()) == 300)
     assert len(runs) == 300
+    assert len([line for line in messages(caplog) if "could not be written" in line]) == 1
 
 
 # Wake-ups
