@@ -3,7 +3,7 @@
 from django.apps import AppConfig
 from django.core.signals import setting_changed
 
-from cogworker_django import checks, conf, connections, runtime
+from cogworker_django import checks, conf, runtime
 
 
 class CogworkerConfig(AppConfig):
@@ -18,6 +18,5 @@ class CogworkerConfig(AppConfig):
         """Say how the runtime is built, and import the modules in which the project defines its jobs."""
         runtime.install(conf.build_runtime)
         setting_changed.connect(conf.reset_on_change, dispatch_uid="cogworker.runtime")
-        connections.watch()
         checks.install()
         conf.import_jobs()

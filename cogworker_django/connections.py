@@ -8,24 +8,46 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable
 
 from django.db import close_old_connections, reset_queries
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 
 logger = logging.getLogger("cogworker")
 
 
+class _Held:
+    """The connections of one thread, closed when the thread ends: nothing else of Django's would do it.
+
+    A thread's own objects go with the thread, and on it, so a connection is closed by the one that opened it.
+    """
+
+    def __init__(self) -> None:
+        self.connections: list[BaseDatabaseWrapper] = []
+
+    def __del__(self) -> None:
+        for connection in self.connections:
+            _quietly(connection.close)
+
+
 class _Opened(threading.local):
-    """Whether this thread has ever opened a connection."""
+    """Whether this thread has ever opened a connection, and which."""
 
     any = False
+
+    def __init__(self) -> None:
+        self.held = _Held()
 
 
 _opened = _Opened()
 
 
 def watch() -> None:
-    """Begin to note which threads open connections; called once, when the app is ready."""
+    """Begin to note which threads open connections; for a worker, before it starts any.
+
+    Not for other processes: there, threads may share a connection, and who closes it is not ours to say.
+    """
     connection_created.connect(_note, dispatch_uid="cogworker.connections")
 
 
@@ -42,13 +64,20 @@ def after_job() -> None:
         _close_old()
 
 
-def _note(**_: object) -> None:
+def _note(connection: BaseDatabaseWrapper, **_: object) -> None:
     _opened.any = True
+    held = _opened.held.connections
+    if all(connection is not known for known in held):
+        held.append(connection)
 
 
 def _close_old() -> None:
+    _quietly(close_old_connections)
+
+
+def _quietly(step: Callable[[], object]) -> None:
     # What fails here is not the job's failure: it has run, or can open a connection of its own.
     try:
-        close_old_connections()
+        step()
     except Exception:
         logger.exception("database connections could not be refreshed")

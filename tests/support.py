@@ -68,6 +68,8 @@ def project(folder: Path, cogworker: dict[str, object], jobs: str = "", more: st
     (folder / "project_settings.py").write_text(
         "from tests.settings import *\n"
         "INSTALLED_APPS = ['cogworker_django', 'shop']\n"
+        # Django never closes one in memory.
+        f"DATABASES['default']['NAME'] = {str(folder / 'db.sqlite3')!r}\n"
         f"COGWORKER = {cogworker!r}\n{more}\n",
         encoding="utf-8",
     )

@@ -2,17 +2,21 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 from django.db import connection
 from django.db import connections as databases
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.signals import connection_created
 from django.db.backends.sqlite3.base import DatabaseWrapper
 from django.test import override_settings
 
 from cogworker_django import connections
 from cogworker_django.connections import after_job, before_job
+from tests.support import finished, manage
 
 
 @pytest.fixture(autouse=True)
@@ -21,16 +25,17 @@ def database_in_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(connection.settings_dict, "NAME", str(tmp_path / "db.sqlite3"))
 
 
+@pytest.fixture(autouse=True)
+def watched() -> Iterator[None]:
+    """As in a worker, and in no other process."""
+    connections.watch()
+    yield
+    connection_created.disconnect(dispatch_uid="cogworker.connections")
+
+
 def on_its_own_thread(step: Callable[[], object]) -> object:
     found: list[object] = []
-
-    def run() -> None:
-        try:
-            found.append(step())
-        finally:
-            databases.close_all()
-
-    thread = threading.Thread(target=run)
+    thread = threading.Thread(target=lambda: found.append(step()))
     thread.start()
     thread.join()
     assert found, "the step raised"
@@ -109,6 +114,27 @@ def test_what_fails_around_a_job_is_not_the_jobs_failure(
 
     assert on_its_own_thread(job)
     assert "database connections could not be refreshed" in caplog.text
+
+
+def test_the_connection_of_a_thread_that_ends_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(connection.settings_dict, "CONN_MAX_AGE", None)
+
+    def job() -> list[BaseDatabaseWrapper]:
+        before_job()
+        query()
+        after_job()
+        query()
+        return [databases["default"]]
+
+    (opened,) = cast("list[BaseDatabaseWrapper]", on_its_own_thread(job))
+    assert opened.connection is None
+
+
+def test_a_process_that_is_no_worker_keeps_its_hands_off() -> None:
+    watching = [key for key, *_ in connection_created.receivers if "cogworker" in str(key)]
+    code = "from django.db.backends.signals import connection_created as c; print(len(c.receivers))"
+    _, out, _ = finished(manage("shell", "--no-imports", "-c", code))
+    assert (len(watching), out.strip()) == (1, "0")
 
 
 def test_a_thread_without_a_connection_pays_next_to_nothing() -> None:

@@ -35,10 +35,11 @@ class StdoutHandler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Write one record; text that cannot be encoded is escaped."""
         try:
-            line = self.format(record) + "\n"
-            stream = sys.stdout.buffer
-            stream.write(line.encode("utf-8", "backslashreplace"))
-            stream.flush()
+            line = (self.format(record) + "\n").encode("utf-8", "backslashreplace")
+            # Past the buffer: one that cannot be emptied, because the reader has gone, would fail the exit.
+            stream = getattr(sys.stdout.buffer, "raw", sys.stdout.buffer)
+            while line and (written := stream.write(line)):
+                line = line[written:]
         except Exception:  # noqa: BLE001 - as every handler: a log that fails must not stop the work
             self.handleError(record)
 

@@ -78,6 +78,7 @@ class Command(BaseCommand):
     def _run(self, told: WorkerOptions) -> int:
         if told.processes > 1:
             logger.warning("processes is %d, but only one process is run", told.processes)
+        connections.watch()
         launcher = Launcher(runtime.current(), told, before=connections.before_job, after=connections.after_job)
         return launcher.run()
 
