@@ -15,6 +15,7 @@ from cogworker_django import RedisRefused
 from tests.scenarios import jobs
 from tests.scenarios.checker import extra_runs
 from tests.scenarios.conftest import StartRig
+from tests.scenarios.process import WorkerProcess
 from tests.scenarios.proxy import Proxy
 from tests.scenarios.rig import PREFIX, Rig
 from tests.scenarios.waiting import eventually
@@ -84,7 +85,7 @@ def test_a_job_that_ends_while_redis_is_away_ran_once(lasting: Rig) -> None:
     worker = rig.worker()
     jid = rig.push_one(jobs.nap, 0.3)
     rig.until_running(jid)
-    rig.away(4.0)
+    rig.away(2.5)
     took = eventually(lambda: not rig.in_progress(worker), RETURN, "the job to be settled", rig.logs)
     print(f"settled {took:.2f} s after the return")
     rig.stop(worker)
@@ -100,7 +101,7 @@ def test_a_job_that_fails_while_redis_is_away_is_in_retry_once(lasting: Rig) -> 
     worker = rig.worker()
     jid = rig.push_one(jobs.fail_after, 0.5)
     rig.until_running(jid)
-    rig.away(3.0)
+    rig.away(2.0)
     eventually(lambda: rig.filed("retry"), RETURN, "the job in Retry", rig.logs)
     (entry,) = rig.filed("retry")
     assert (entry["jid"], entry["error_class"], entry["retry_count"]) == (jid, "ValueError", 1)
@@ -148,11 +149,12 @@ def test_a_stop_while_the_server_is_frozen_ends_in_time(start_rig: StartRig) -> 
 def test_one_outage_is_a_few_lines_in_the_log(lasting: Rig) -> None:
     rig = lasting
     worker = rig.worker()
-    rig.away(3.0)
+    rig.away(2.0)
     rig.push_one(jobs.nap)
     rig.until_done(RETURN)
     time.sleep(1.0)
     lines = [line for line in worker.text.splitlines() if "available" in line]
+    print(f"{len(lines)} lines about one outage")
     assert 2 <= len(lines) <= 12, "\n".join(lines)
     rig.verify()
 
@@ -196,24 +198,26 @@ def test_a_worker_that_was_frozen_beyond_the_threshold_changes_nothing(start_rig
     rig.verify(left=1)
 
 
-def test_a_worker_frozen_between_two_jobs_does_not_run_what_others_have_run(start_rig: StartRig) -> None:
-    """What it had fetched ahead and not started is looked up before it runs."""
-    rig = start_rig(ORPHAN_THRESHOLD=1.0)
-    first = rig.worker("-c", "2")
-    rig.push(jobs.nap, [(0.002,)] * 3000)
-    rig.at_work(first)
-    for _ in range(3):
-        time.sleep(rig.random.uniform(0.05, 0.3))
-        first.freeze()
-        begun = {run.jid for run in rig.ledger.runs()}
-        rig.at_risk.update(rig.in_progress(first) & begun)
-        helper = rig.worker("-c", "2")
-        eventually(lambda: not rig.in_progress(first), 10, "the recovery", rig.logs)
-        first.thaw()
-        eventually(lambda: rig.in_progress(first) or not rig.queued(), 10, "the first to work again", rig.logs)
-        rig.stop(helper)
-    rig.until_done(20)
-    rig.verify()
+def test_a_frozen_worker_does_not_run_what_it_had_fetched_ahead_and_others_have_run(rig: Rig, proxy: Proxy) -> None:
+    """It is looked up first. Through a slow network it fetches far ahead, so that there is something to look up."""
+    threads = 2
+    proxy.delay = 0.02
+    slow = rig.worker("-c", str(threads), REDIS=proxy.url)
+    rig.push(jobs.nap, [(0.001,)] * 3000)
+    eventually(lambda: len(rig.in_progress(slow)) > 20, 10, "jobs fetched ahead", rig.logs)
+    time.sleep(rig.random.uniform(0.0, 0.2))
+    slow.freeze()
+    begun = {run.jid for run in rig.ledger.runs()}
+    rig.at_risk.update(rig.in_progress(slow) & begun)
+    ahead = len(rig.in_progress(slow) - begun)
+    rig.worker()
+    eventually(lambda: not rig.in_progress(slow), 10, "the recovery", rig.logs)
+    slow.thaw()
+    rig.push(jobs.nap, [(0.001,)] * 1000)
+    rig.until_done(10)
+    # A job that a thread had just taken begins right after the thaw: nothing is left to look up.
+    rig.verify(spare=threads)
+    print(f"{ahead} jobs were fetched ahead")
 
 
 def test_a_frozen_server_repeats_nothing(rig: Rig) -> None:
@@ -299,7 +303,7 @@ def test_a_full_server_is_drained_and_pushes_are_refused(start_rig: StartRig) ->
     late = rig.worker("-q", "default", "-q", "filled")
     rig.until_done(30)
     for worker in rig.workers:
-        assert " failed: " not in worker.text, worker.text[-3000:]
+        _only_told_that_the_server_is_full(worker)
     assert late.identity.encode() in rig.redis.hkeys(f"{PREFIX}beats")
     rig.verify(left=60)
 
@@ -328,6 +332,11 @@ def test_a_worker_works_on_a_server_that_others_keep_full(start_rig: StartRig, f
     worker.said("stopping")
     worker.send(signal.SIGINT)
     assert worker.exit_status() == 0
-    told = [line for line in worker.text.splitlines() if "ERROR" in line]
-    assert all("listing queues failed" in line and "maxmemory" in line for line in told), told
+    _only_told_that_the_server_is_full(worker)
     rig.verify(left=41)
+
+
+def _only_told_that_the_server_is_full(worker: WorkerProcess) -> None:
+    """Once a minute (here more often) a line that is not needed for the work, but for those who read the log."""
+    told = [line for line in worker.text.splitlines() if " ERROR: " in line]
+    assert all("listing queues failed" in line and "maxmemory" in line for line in told), told
