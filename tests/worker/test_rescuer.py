@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 import redis
 
-from cogworker_django.core.errors import ProcessDied
+from cogworker_django.core.errors import ProcessDied, RedisUnavailable
 from cogworker_django.definition import Job
+from cogworker_django.store.recovery import Recovery
 from cogworker_django.worker.rescuer import Rescuer
 from tests.stores import jids, queued, raw_job
 from tests.support import StartServer
@@ -136,6 +137,7 @@ def test_a_job_whose_process_died_too_often_is_dead_with_process_died(
     reaches(told, 2)
     assert told == [("class", jid, ProcessDied), ("handler", entry["error_message"])]
     assert any(f"buried deadly jid={jid}" in line for line in messages(caplog))
+    assert sum("requeued 1 jobs" in line for line in messages(caplog)) == 2
 
 
 def test_a_job_that_gets_to_finish_is_forgiven(rigs: Rigs, redis_client: redis.Redis) -> None:
@@ -252,6 +254,23 @@ def test_a_pass_that_lost_the_connection_is_repeated_soon(start_server: StartSer
     rig = rigs(url=server.url)
     server.kill()
     assert not rescuer(rig).look()
+
+
+def test_a_scan_that_lost_the_connection_is_made_again(
+    rigs: Rigs, redis_client: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reference S7, S10: it counts as done only when it has succeeded."""
+
+    def cut_off(recovery: Recovery) -> set[str]:
+        raise RedisUnavailable("Redis is not available: cut off by the test")
+
+    redis_client.hset(IN_PROGRESS, "1:default", raw_job())
+    one = rescuer(rigs())
+    with monkeypatch.context() as patch:
+        patch.setattr(Recovery, "scan", cut_off)
+        assert not one.look()
+    assert one.look()
+    assert len(queued(redis_client)) == 1
 
 
 def test_what_a_pass_finds_strayed_in_its_own_hash_is_taken_up(rigs: Rigs, redis_client: redis.Redis) -> None:

@@ -25,6 +25,8 @@ UNREADABLE = [
     b'\xef\xbb\xbf{"class":"note","args":[1],"jid":"j"}',
     b'{"class":"note","args":["\xff\xfe"],"jid":"j"}',
     b'{"class":"note","args":[NaN],"jid":"j"}',
+    b'{"class":"note","args":[1e999],"jid":"j"}',
+    b'{"class":"note","args":[1],"kwargs":[],"jid":"j"}',
     b"\x80\x04\x95\x0c\x00\x00\x00",
     b"not json\n\x1b[2J",
 ]
