@@ -23,18 +23,6 @@ def test_what_jobs_have_written_is_there_after_a_stop_that_leaves_them_behind(st
     rig.verify(left=1)
 
 
-@pytest.mark.parametrize(("policy", "warned"), [("allkeys-lru", True), ("volatile-ttl", True), ("noeviction", False)])
-def test_a_server_that_may_throw_jobs_away_is_warned_of_by_name(start_rig: StartRig, policy: str, warned: bool) -> None:
-    """Case B069."""
-    rig = start_rig(server_flags=("--maxmemory-policy", policy))
-    worker = rig.worker()
-    rig.push_one(jobs.nap)
-    rig.until_done(5)
-    assert (f"its maxmemory-policy is {policy}" in worker.text) is warned
-    assert ("maxmemory-policy" in worker.text) is warned
-    rig.verify()
-
-
 def test_a_worker_that_may_not_ask_the_server_about_itself_works_without_a_word(start_rig: StartRig) -> None:
     """Case B069: CONFIG and INFO are forbidden."""
     rig = start_rig(server_flags=("--maxmemory-policy", "allkeys-lru"))
