@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from cogworker_django.worker.delivery import Delivery
 
@@ -23,6 +24,12 @@ class Buffer:
 
     def extend(self, jobs: Iterable[Delivery]) -> None:
         """Adds jobs in the order of their tokens."""
+        self._jobs.extend(jobs)
+
+    def take_back(self, jobs: Sequence[Delivery]) -> None:
+        """Adds jobs that may no longer be this process's: they count as old, so each is looked up before it runs."""
+        for job in jobs:
+            job.fetched = -math.inf
         self._jobs.extend(jobs)
 
     def empty(self) -> list[Delivery]:

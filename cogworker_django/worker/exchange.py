@@ -148,9 +148,10 @@ class Exchange:
         self._news = True
         self._dry = False
 
-    def suspect(self) -> None:
-        """Has the next trip compare what the server holds for this process with what it holds itself."""
+    def suspect(self) -> bool:
+        """Has the next trip compare what the server holds for us with what we hold; False in basic mode: nothing."""
         self._suspicious = self._trips.reliable
+        return self._suspicious
 
     @property
     def suspicious(self) -> bool:
@@ -182,7 +183,7 @@ class Exchange:
             try:
                 moved = self._trips.give_back(deliveries)
             except CogworkerError as error:
-                self.buffer.extend(deliveries)
+                self.buffer.take_back(deliveries)
                 self._lost_reply(error)
                 return
             self.hold.drop(moved)

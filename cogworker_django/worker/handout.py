@@ -66,7 +66,7 @@ class Handout:
             except IndexError:
                 self._wait(gate)
                 continue
-            if time.monotonic() - delivery.fetched > STALE_AFTER:
+            if time.monotonic() - delivery.fetched > STALE_AFTER and self._exchange.suspect():
                 self._doubt(delivery, gate)
                 continue
             self._exchange.started = delivery.number
@@ -135,6 +135,7 @@ class Handout:
     def _doubt(self, delivery: Delivery, gate: Gate) -> None:
         """Has a job looked up that may no longer be ours; waits while that cannot be done."""
         self._buffer.put_back(delivery)
+        # Once more: a comparison that began before has not seen it.
         self._exchange.suspect()
         if self._exchange.resting <= 0:
             self._exchange.try_trip(leader=1)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Sequence
 
 import pytest
 import redis
 
+from cogworker_django.core.errors import RedisUnavailable
+from cogworker_django.worker.delivery import Delivery
 from cogworker_django.worker.exchange import Chore
 from cogworker_django.worker.listener import Listener
+from tests.stores import raw_job
 from tests.worker.rigs import Rigs, messages, until
 
 
@@ -107,3 +111,45 @@ def test_hooks_nobody_came_to_are_handed_out_at_the_end(rigs: Rigs) -> None:
         chore()
     assert ran == [1, 2]
     assert rig.worker._handout.leftover() == []
+
+
+def test_a_job_whose_way_back_is_uncertain_is_looked_up_before_it_runs(
+    rigs: Rigs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Case B062: the server has put it back on its queue, and only the reply was lost."""
+    held, seen = rigs.holding(), rigs.recording()
+    rig = rigs(concurrency=1)
+    trips = rig.worker.exchange._trips
+    lost: list[int] = []
+    give_back = trips.give_back
+
+    def without_reply(deliveries: Sequence[Delivery]) -> set[str]:
+        moved = give_back(deliveries)
+        if lost:
+            return moved
+        lost.append(len(deliveries))
+        held.let_go()
+        raise RedisUnavailable("Redis is not available: the reply was lost by the test")
+
+    monkeypatch.setattr(trips, "give_back", without_reply)
+    rig.worker.exchange.pace.ahead = 10
+    rig.push("hold")
+    rig.push_many("note", [(number,) for number in range(5)])
+    rig.start()
+    until(lambda: rig.settled() and len(seen) >= 5)
+    assert lost == [5]
+    assert sorted(seen) == [0, 1, 2, 3, 4]
+    assert rig.counts() == (6, 0)
+
+
+def test_in_basic_mode_nothing_can_be_looked_up_so_what_waited_long_just_runs(rigs: Rigs) -> None:
+    seen = rigs.recording()
+    rig = rigs(concurrency=1, reliable=False, fetch_idle_max_interval=0.05).start()
+    until(rig.idle)
+    rig.faults.away = True
+    raw = raw_job(args=["old"], **{"class": "note"})
+    old = Delivery(7, "default", raw, time.monotonic() - 5, False)
+    rig.worker.exchange.hold.add([old])
+    rig.worker.exchange.buffer.extend([old])
+    rig.worker._handout._wake_everybody()
+    until(lambda: seen == ["old"], 2.0)
