@@ -68,7 +68,7 @@ class Judge:
             seconds: how long it ran.
         """
         payload = _still_a_job(delivery, payload)
-        verdict = self._verdict(payload, error)
+        verdict = self._verdict(delivery, payload, error)
         now = time.time()
         try:
             entry = codec.encode(self._entry(delivery, payload, error, now))
@@ -103,20 +103,20 @@ class Judge:
             delivery.token, wrapper["jid"], codec.encode(wrapper), None, orphaned=False, settled=None
         )
 
-    def _verdict(self, payload: Payload, error: BaseException) -> Verdict:
+    def _verdict(self, delivery: Delivery, payload: Payload, error: BaseException) -> Verdict:
         count, retry = failures(payload), payload.get("retry")
-        answer = NO_HOOK if exhausted(count, retry) else self._ask_hook(payload, count, error)
+        answer = NO_HOOK if exhausted(count, retry) else self._ask_hook(delivery, payload, count, error)
         verdict = decide(count=count, retry=retry, answer=answer, jitter=random.randrange(JITTER))
         if verdict.warning:
             logger.warning("retry hook of %s: %s", job_label(payload["class"], payload["jid"]), verdict.warning)
         return verdict
 
-    def _ask_hook(self, payload: Payload, count: int, error: BaseException) -> object:
+    def _ask_hook(self, delivery: Delivery, payload: Payload, count: int, error: BaseException) -> object:
         job_class = self._registry.get(payload["class"])
         if job_class is None or not job_class.has_retry_in:
             return NO_HOOK
         try:
-            copy = codec.decode(codec.encode(payload))
+            copy = _for_hook(delivery, payload)
             return call_with_fitting(job_class.start(copy).retry_in, count, error, copy)
         except BaseException as trouble:  # noqa: BLE001 - a hook that raises, even an exit, means the default delay
             reason = f"{error_class(trouble)}: {one_line(error_message(trouble), 200)}"
@@ -125,10 +125,7 @@ class Judge:
 
     def _entry(self, delivery: Delivery, payload: Payload, error: BaseException, now: float) -> Payload:
         """The job as middleware left it, but with its arguments as pushed, whatever the run did to its copies."""
-        entry = failed(payload, error_class(error), error_message(error), now)
-        original = read(delivery.raw)
-        entry |= {name: original[name] for name in ("args", "kwargs") if name in original}
-        return entry
+        return failed(payload | _arguments(delivery), error_class(error), error_message(error), now)
 
     def _attempt(self, number: int, error: BaseException, fate: Fate, now: float, seconds: float | None) -> Attempt:
         return Attempt(
@@ -172,4 +169,18 @@ def _still_a_job(delivery: Delivery, payload: Payload) -> Payload:
         return check_shape(payload)
     except UnreadablePayload as error:
         logger.warning("what the run of %s has left of its payload is dropped: %s", label_of(delivery), error)
+        return read(delivery.raw)
+
+
+def _arguments(delivery: Delivery) -> Payload:
+    """The job's arguments as they were pushed."""
+    original = read(delivery.raw)
+    return {name: original[name] for name in ("args", "kwargs") if name in original}
+
+
+def _for_hook(delivery: Delivery, payload: Payload) -> Payload:
+    """A copy of the job for its hook: as it would be stored, or, where that is not possible, as it was fetched."""
+    try:
+        return codec.decode(codec.encode(payload | _arguments(delivery)))
+    except Exception:  # noqa: BLE001 - whatever middleware put into the payload
         return read(delivery.raw)

@@ -399,6 +399,29 @@ def test_a_decision_against_another_run_holds_for_an_interruption_too(judge: Jud
     assert filed(judge.interrupt(delivered(), ValueError("no"), killed=True))[0] == "t:dead"
 
 
+@pytest.mark.parametrize("answer", ["kill", "discard"])
+def test_the_hook_decides_about_a_job_that_does_not_encode_any_more(answer: str, judge: Judge) -> None:
+    """Reference P42: it is asked about the job as fetched. A discarded one is kept in dead: it is not recorded else."""
+    asked: list[Any] = []
+    hooked(answer, asked)
+    delivery = delivered()
+    payload = codec.decode(delivery.raw) | {"poison": object()}
+    assert filed(judge.failure(delivery, payload, ValueError("no"), 0.0))[0] == "t:dead"
+    assert [given for _, _, given in asked] == [codec.decode(delivery.raw)]
+
+
+def test_the_hook_sees_the_arguments_as_they_were_pushed(judge: Judge) -> None:
+    """Case B101, reference P38: as the entry that will be stored."""
+    asked: list[Any] = []
+    hooked(5, asked)
+    delivery = delivered()
+    payload = codec.decode(delivery.raw) | {"note": "by middleware"}
+    payload["args"][0].append("changed")
+    judge.failure(delivery, payload, ValueError("no"), 0.0)
+    [(_, _, given)] = asked
+    assert (given["args"], given["note"]) == ([[1]], "by middleware")
+
+
 # Unreadable
 
 
