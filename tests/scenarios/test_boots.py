@@ -14,27 +14,28 @@ from tests.scenarios.waiting import eventually
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize(
-    ("flags", "settings", "words"),
-    [
-        (("-c", "0"), {}, "--concurrency: must be a whole number of at least 1"),
-        (("-c", "-1"), {}, "--concurrency: must be a whole number of at least 1"),
-        (("-c", "x"), {}, "--concurrency: must be a whole number of at least 1"),
-        ((), {"CONCURRENCY": 0}, 'COGWORKER["CONCURRENCY"]'),
-        ((), {"CONCURRENCY": "x"}, 'COGWORKER["CONCURRENCY"]'),
-        ((), {"QUEUES": []}, 'COGWORKER["QUEUES"]: must name at least one queue'),
-        (("-q", ""), {}, "-q"),
-        (("-L", "/nowhere/at/all.log"), {}, "-L /nowhere/at/all.log: the file cannot be opened"),
-        (("-C", "/nowhere.toml"), {}, "-C /nowhere.toml: the file cannot be read"),
-        ((), {"REDIS": "http://localhost"}, 'COGWORKER["REDIS"]'),
-    ],
-)
-def test_a_fault_is_one_line_and_exit_1(rig: Rig, flags: tuple[str, ...], settings: dict[str, Any], words: str) -> None:
-    worker = rig.worker(*flags, wait=False, **settings)
-    assert worker.exit_status(20) == 1
-    assert words in worker.text
-    assert len(worker.text.splitlines()) == 1, worker.text
-    worker.no_traceback()
+FAULTS: list[tuple[tuple[str, ...], dict[str, Any], str]] = [
+    (("-c", "0"), {}, "--concurrency: must be a whole number of at least 1"),
+    (("-c", "-1"), {}, "--concurrency: must be a whole number of at least 1"),
+    (("-c", "x"), {}, "--concurrency: must be a whole number of at least 1"),
+    ((), {"CONCURRENCY": 0}, 'COGWORKER["CONCURRENCY"]'),
+    ((), {"CONCURRENCY": "x"}, 'COGWORKER["CONCURRENCY"]'),
+    ((), {"QUEUES": []}, 'COGWORKER["QUEUES"]: must name at least one queue'),
+    (("-q", ""), {}, "-q"),
+    (("-L", "/nowhere/at/all.log"), {}, "-L /nowhere/at/all.log: the file cannot be opened"),
+    (("-C", "/nowhere.toml"), {}, "-C /nowhere.toml: the file cannot be read"),
+    ((), {"REDIS": "http://localhost"}, 'COGWORKER["REDIS"]'),
+]
+
+
+def test_each_fault_is_one_line_and_exit_1(rig: Rig) -> None:
+    started = [rig.worker(*flags, wait=False, **settings) for flags, settings, _ in FAULTS]
+    for worker, (flags, settings, words) in zip(started, FAULTS, strict=True):
+        about = f"{flags} {settings}: {worker.text}"
+        assert worker.exit_status(30) == 1, about
+        assert words in worker.text, about
+        assert len(worker.text.splitlines()) == 1, about
+        worker.no_traceback()
 
 
 def test_a_wrong_password_is_one_line_and_exit_1(start_rig: StartRig) -> None:

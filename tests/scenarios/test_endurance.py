@@ -59,10 +59,10 @@ def test_failing_jobs_keep_no_memory(rig: Rig) -> None:
     jobs.fail_large.set(retry=0).perform_bulk([()] * 300)
     eventually(lambda: rig.count("failed") == 300, 20, "the failures", rig.logs)
     memory = process.memory_info().rss
-    jobs.fail_large.set(retry=0).perform_bulk([()] * 1500)
-    eventually(lambda: rig.count("failed") == 1800, 30, "the failures", rig.logs)
+    jobs.fail_large.set(retry=0).perform_bulk([()] * 900)
+    eventually(lambda: rig.count("failed") == 1200, 30, "the failures", rig.logs)
     grown = (process.memory_info().rss - memory) / MIB
-    print(f"grown by {grown:.2f} MiB over 1,500 failures")
+    print(f"grown by {grown:.2f} MiB over 900 failures")
     assert grown < 5
     rig.stop()
 
@@ -71,8 +71,8 @@ def test_three_processes_share_mixed_work_exactly_once(rig: Rig) -> None:
     """Short and long jobs, failures and delays together: no fault, so not one extra run."""
     for _ in range(3):
         rig.worker("-q", "default,3", "-q", "other")
-    rig.push(jobs.nap, [(rig.random.choice([0.0, 0.0, 0.001, 0.02, 0.1]),) for _ in range(1500)])
-    rig.push(jobs.nap, [(rig.random.random() * 0.01,) for _ in range(1500)], queue="other")
+    rig.push(jobs.nap, [(rig.random.choice([0.0, 0.0, 0.001, 0.02, 0.1]),) for _ in range(1000)])
+    rig.push(jobs.nap, [(rig.random.random() * 0.01,) for _ in range(1000)], queue="other")
     rig.push(jobs.fail_after, [(rig.random.random() * 0.01,) for _ in range(200)], retry=0)
     for _ in range(200):
         soon = jobs.nap.perform_in(rig.random.random() * 2)

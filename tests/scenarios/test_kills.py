@@ -16,7 +16,7 @@ from tests.scenarios.waiting import eventually
 pytestmark = pytest.mark.slow
 
 JOBS, KILLS = 20_000, 10
-LONGEST_JOB = 0.008  # seconds
+LONGEST_JOB = 0.012  # seconds; the survivor alone must not be done before the last kill
 
 
 def test_twenty_thousand_jobs_survive_ten_kills(rig: Rig) -> None:
