@@ -26,7 +26,10 @@ def manage(*words: str, settings: str = "tests.settings", cwd: Path = ROOT, **en
         cwd: where it runs.
         environ: variables to add to this process's own.
     """
-    inherited = {key: value for key, value in os.environ.items() if not key.startswith("COGWORKER")}
+    # tox sets the encoding, which would hide what the locale of the test does.
+    inherited = {
+        key: value for key, value in os.environ.items() if not key.startswith("COGWORKER") and key != "PYTHONIOENCODING"
+    }
     path = os.pathsep.join(filter(None, (str(cwd), str(ROOT), inherited.get("PYTHONPATH"))))
     return subprocess.Popen(
         [sys.executable, "-m", "django", *words],
