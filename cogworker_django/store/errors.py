@@ -23,8 +23,8 @@ CONNECTION_ERRORS = (
     OSError,
 )
 DENIED = (redis.exceptions.AuthenticationError, redis.exceptions.NoPermissionError)
-DENIED_IN_SCRIPT = "ACL failure in script"
-"""What a server says that does not let its user run a command of a script."""
+DENIED_IN_SCRIPT = ("ACL failure in script", "can't run this command or subcommand")
+"""What servers say, newer and older ones, that do not let their user run a command of a script."""
 WRAPPED = re.compile(r"\b(READONLY|LOADING|MASTERDOWN|TRYAGAIN|CLUSTERDOWN)\b")
 
 
@@ -66,6 +66,6 @@ def translation(error: Exception) -> RedisUnavailable | RedisRefused:
     text = f"{type(error).__name__}: {error}" if not str(error).strip() else str(error)
     if is_away(error):
         return RedisUnavailable(f"Redis is not available: {text}")
-    if isinstance(error, DENIED) or DENIED_IN_SCRIPT in text:
+    if isinstance(error, DENIED) or any(words in text for words in DENIED_IN_SCRIPT):
         return RedisDenied(f"Redis does not let us in, check the user and the password in the settings: {text}")
     return RedisRefused(f"Redis refused a command: {text}")
