@@ -13,9 +13,9 @@ from typing import Any, ClassVar, Self, TypeVar, overload
 from cogworker_django.core.arguments import checked
 from cogworker_django.core.blueprint import Blueprint
 from cogworker_django.core.names import check_job_name
-from cogworker_django.core.options import JobOptions
+from cogworker_django.core.options import JobOptions, refuse_attributes
 from cogworker_django.core.registry import Registry
-from cogworker_django.core.signature import CallCheck, CallSignature, accept_any, refuse_all, signature_of
+from cogworker_django.core.signature import CallCheck, CallSignature, accept_any, perform_signature, refuse_all
 from cogworker_django.core.text import described
 from cogworker_django.pusher import Enqueuing, Pusher
 
@@ -81,6 +81,7 @@ class Job(Enqueuing):
             if taken in cls.__dict__:
                 raise TypeError(f"{cls.__qualname__}.{taken}: the name belongs to Job, choose another one")
         _check_hooks(cls)
+        refuse_attributes(cls.__qualname__, cls.__dict__)
         cls.cogworker_name = check_job_name(f"{cls.__module__}.{cls.__qualname__}" if name is None else name)
         cls.cogworker_aliases = _checked_aliases(aliases)
         cls.cogworker_options = cls.cogworker_options.merged(**options)
@@ -282,7 +283,7 @@ def _call_check(job_class: type[Job]) -> CallCheck:
     """Make the check of calls, once, at the definition."""
     if job_class.perform is Job.perform:
         return refuse_all(job_class.cogworker_name)
-    signature = signature_of(job_class.perform)
+    signature = perform_signature(job_class.cogworker_name, job_class.perform)
     if signature is None:
         return accept_any
     defined = inspect.getattr_static(job_class, "perform")

@@ -4,7 +4,7 @@ import asyncio
 import copy
 import pickle
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any, ClassVar
 
 import pytest
@@ -443,3 +443,39 @@ class TestUserClasses:
 
         assert seen == ["Mixed"]
         assert Mixed.cogworker_options.queue == "low"
+
+
+@pytest.mark.parametrize("value", ["low", 3, False, None])
+@pytest.mark.parametrize("option", ["queue", "retry", "unique", "on_commit"])
+def test_an_option_in_the_body_of_a_class_is_refused_instead_of_ignored(option: str, value: object) -> None:
+    with pytest.raises(TypeError, match=rf"Late\.{option}: options are keywords of the class"):
+        type("Late", (Job,), {"perform": lambda self: None, option: value})
+
+
+def test_a_method_may_be_called_like_an_option() -> None:
+    class Mail(Job):
+        def perform(self) -> None:
+            self.queue()
+
+        def queue(self) -> None: ...
+
+    assert Mail.cogworker_options.queue == "default"
+
+
+@pytest.mark.parametrize("perform", [None, 5, property(lambda self: None)])
+def test_a_perform_that_cannot_be_called_is_refused(perform: object) -> None:
+    with pytest.raises(TypeError, match="perform must be a method, not"):
+        type("Wrong", (Job,), {"perform": perform})
+
+
+def test_a_generator_is_refused_since_it_would_end_without_having_run() -> None:
+    def rows(self: Job) -> Iterator[int]:
+        yield 1
+
+    async def pages() -> AsyncIterator[int]:
+        yield 1
+
+    with pytest.raises(TypeError, match=r"rows_job\.perform is a generator"):
+        type("Rows", (Job,), {"perform": rows}, name="rows_job")
+    with pytest.raises(TypeError, match=r"pages_job\.perform is a generator"):
+        job(name="pages_job")(pages)

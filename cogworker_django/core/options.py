@@ -61,6 +61,21 @@ class JobOptions:
         return {"queue": self.queue, "retry": self.retry, **unique, **self.extra}
 
 
+def refuse_attributes(owner: str, attributes: Mapping[str, Any]) -> None:
+    """Refuse options written into a class's body, where they would say nothing to anybody.
+
+    Args:
+        owner: the class's name, for the error.
+        attributes: what the body defines. A method may be called like an option.
+
+    Raises:
+        TypeError: one of them is an option.
+    """
+    for name in sorted(KNOWN & attributes.keys()):
+        if isinstance(attributes[name], (str, int, type(None))):
+            raise TypeError(f"{owner}.{name}: options are keywords of the class, as in class {owner}(Job, {name}=…)")
+
+
 def check_retry(value: object) -> bool | int | None:
     """Check a ``retry`` option.
 

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from cogworker_django.core.text import described
+
 if sys.version_info >= (3, 14):
     import annotationlib
 
@@ -28,6 +30,26 @@ def signature_of(function: Callable[..., Any]) -> inspect.Signature | None:
         return inspect.signature(function)
     except (TypeError, ValueError):
         return None
+
+
+def perform_signature(name: str, perform: object) -> inspect.Signature | None:
+    """Read the signature of a job's ``perform``, and refuse one that a worker would call for nothing.
+
+    Args:
+        name: the job's name, for the error.
+        perform: what the class has under that name.
+
+    Returns:
+        As `signature_of`.
+
+    Raises:
+        TypeError: it is no function, or a generator: nobody would iterate over it.
+    """
+    if not callable(perform):
+        raise TypeError(f"{name}.perform must be a method, not {described(perform)}")
+    if inspect.isgeneratorfunction(perform) or inspect.isasyncgenfunction(perform):
+        raise TypeError(f"{name}.perform is a generator, and nothing of it would run: do the work without yield")
+    return signature_of(perform)
 
 
 class CallSignature:
