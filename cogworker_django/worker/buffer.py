@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections import deque
 from collections.abc import Iterable, Sequence
 
@@ -30,6 +31,13 @@ class Buffer:
         """Adds jobs that may no longer be this process's: they count as old, so each is looked up before it runs."""
         for job in jobs:
             job.fetched = -math.inf
+        self._jobs.extend(jobs)
+
+    def renew(self, jobs: Sequence[Delivery]) -> None:
+        """Adds jobs that are known to be this process's at this moment: they count as fetched just now."""
+        now = time.monotonic()
+        for job in jobs:
+            job.fetched = now
         self._jobs.extend(jobs)
 
     def empty(self) -> list[Delivery]:

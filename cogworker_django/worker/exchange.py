@@ -187,7 +187,8 @@ class Exchange:
                 self._lost_reply(error)
                 return
             self.hold.drop(moved)
-            self.buffer.extend(delivery for delivery in deliveries if delivery.token in self.hold.jobs)
+            # What its queue did not take is still ours, and is tried again later.
+            self.buffer.renew([delivery for delivery in deliveries if delivery.token in self.hold.jobs])
 
     def flush(self, seconds: float) -> bool:
         """Settles all that has finished, trying for a time; whether that is everything."""

@@ -41,14 +41,9 @@ class Strays:
         self._adopt(strays, raws)
 
     def _drop_lost(self, held: set[str]) -> None:
-        now, kept = time.monotonic(), []
-        for delivery in self._buffer.empty():
-            if delivery.token in held:
-                delivery.fetched = now
-                kept.append(delivery)
-            else:
-                self._hold.drop([delivery.token])
-        self._buffer.extend(kept)
+        jobs = self._buffer.empty()
+        self._hold.drop([job.token for job in jobs if job.token not in held])
+        self._buffer.renew([job for job in jobs if job.token in held])
 
     def _adopt(self, tokens: Sequence[str], raws: Sequence[bytes | None]) -> None:
         now = time.monotonic()

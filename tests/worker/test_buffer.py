@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from cogworker_django.worker.buffer import Buffer
@@ -39,3 +41,12 @@ def test_it_tells_for_how_long_the_next_job_has_been_waiting() -> None:
     assert buffer.oldest_waited(50.0) == 0.0
     buffer.extend([delivery(1, 40.0), delivery(2, 45.0)])
     assert buffer.oldest_waited(50.0) == 10.0
+
+
+def test_renewed_jobs_count_as_fetched_just_now_and_taken_back_ones_as_old() -> None:
+    buffer = Buffer()
+    buffer.renew([delivery(1), delivery(2)])
+    assert buffer.oldest_waited(time.monotonic()) < 5
+    buffer.take_back(buffer.empty())
+    assert buffer.oldest_waited(time.monotonic()) > 1e9
+    assert [each.number for each in buffer.empty()] == [1, 2]
