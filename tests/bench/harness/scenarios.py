@@ -155,7 +155,7 @@ def idle(variant: Variant, server: Server, size: Size) -> Row:
     server.client.flushall()
     with Workers(variant, Setup(), server) as workers:
         workers.ready()
-        time.sleep(3)
+        time.sleep(size.pick(15, 3))  # past what a worker does once after its start on a server that is new too
         before, cpu, start = server.counters(), workers.cpu(), time.monotonic()
         time.sleep(size.pick(20, 5))
         after, cpu, took = server.counters(), workers.cpu() - cpu, time.monotonic() - start
