@@ -17,7 +17,7 @@ from cogworker_django.runtime import Runtime
 from cogworker_django.store.jobset_reader import jid_of
 from cogworker_django.store.jobsets import SetName
 from cogworker_django.worker.deaths import DeathHooks
-from cogworker_django.worker.exchange import Exchange
+from cogworker_django.worker.exchange import Chore, Exchange
 from cogworker_django.worker.gates import Alarm, WaitingRoom
 from cogworker_django.worker.handout import Handout
 from cogworker_django.worker.heartbeat import Heartbeat
@@ -36,6 +36,9 @@ logger = logging.getLogger("cogworker")
 
 FLUSH = 3.0
 """Seconds that the end of a stop tries to settle what has finished: a process that hangs on would be killed."""
+
+LAST_HOOKS = 5.0
+"""Seconds for death hooks that no thread has come to: code of users, which must not keep a process from its end."""
 
 LAST_FLUSH = 1.0
 """Seconds for what has ended since."""
@@ -151,8 +154,7 @@ class Worker:
         # What ended in the meantime was kept back by the step before.
         if not self.exchange.flush(LAST_FLUSH):
             logger.error("some finished jobs could not be settled; they run again after the orphan threshold")
-        for chore in self._handout.leftover():
-            self._runner.aside(chore)
+        self._run_last_hooks()
         self._keeper.stop()
         self.heartbeat.stop()
         if everything_back:
@@ -238,6 +240,23 @@ class Worker:
             after=self._look_after,
             hand_over=self._handout.add_chore,
         )
+
+    def _run_last_hooks(self) -> None:
+        chores = self._handout.leftover()
+        if not chores:
+            return
+        thread = threading.Thread(target=self._run_hooks, args=(chores,), name="cogworker-hooks", daemon=True)
+        thread.start()
+        thread.join(LAST_HOOKS)
+        if thread.is_alive():
+            logger.error("death hooks have not ended in %g s, and the process ends without them", LAST_HOOKS)
+
+    def _run_hooks(self, chores: Sequence[Chore]) -> None:
+        for chore in chores:
+            try:
+                self._runner.aside(chore)
+            except BaseException:
+                logger.exception("a death hook met an error")
 
     def _requeue_rest(self) -> bool:
         """Puts back what has not run to its end; whether Redis was there for it. If not, this process stays listed, so

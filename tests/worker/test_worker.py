@@ -10,6 +10,7 @@ import pytest
 import redis
 
 from cogworker_django.definition import job
+from cogworker_django.worker import worker
 from tests.stores import jids, queued
 from tests.support import StartServer
 from tests.worker.rigs import Rigs, messages, reaches, until
@@ -245,3 +246,38 @@ def test_an_idle_process_sends_fewer_than_three_commands_a_second(start_server: 
     sent = sent_in(5.0, *urls)
     assert min(sent) > 0
     assert max(sent) < 3 * 5
+
+
+def test_death_hooks_that_hang_at_the_end_do_not_keep_the_process(
+    rigs: Rigs, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(worker, "LAST_HOOKS", 0.05)
+    hanging = rigs.holding("unused")
+    rig = rigs(concurrency=1).start()
+    rig.worker.close()
+    until(lambda: not rig.worker.running)
+    rig.worker._handout.add_chore(hanging.run)
+    began = time.monotonic()
+    rig.stop()
+    assert time.monotonic() - began < 3.0
+    assert hanging.started == 1
+    assert any("death hooks have not ended" in line for line in messages(caplog))
+    assert not rig.store.gateway.call("EXISTS", "t:beats")
+
+
+def test_what_goes_wrong_around_a_last_hook_keeps_neither_the_others_nor_the_end(rigs: Rigs) -> None:
+    trouble = [SystemExit("no database")]
+    ran: list[int] = []
+
+    def before() -> None:
+        if trouble:
+            raise trouble.pop()
+
+    rig = rigs(concurrency=1, before=before).start()
+    rig.worker.close()
+    until(lambda: not rig.worker.running)
+    rig.worker._handout.add_chore(lambda: ran.append(1))
+    rig.worker._handout.add_chore(lambda: ran.append(2))
+    rig.stop()
+    assert ran == [2]
+    assert not rig.store.gateway.call("EXISTS", "t:beats")
