@@ -41,6 +41,8 @@ PLACE = "COGWORKER"
 URL_VARIABLE = "REDIS_URL"
 DAY = 86_400.0  # seconds
 LARGEST_STRING = 512 * 1024 * 1024  # bytes: what Redis takes as one value
+SHORTEST = 0.01  # seconds: what is done at such an interval must not keep the process or the server busy
+MOST_THREADS = 1_000  # far above what one interpreter can use: more is a slip of the hand that fills the memory
 HASH_TAG = re.compile(r"[^{]*\{[^}]+\}")  # Redis Cluster hashes only what the first braces hold
 PREFIX = re.compile(r"[!-~]{1,100}")  # visible ASCII: a prefix must survive every tool that prints keys
 PERIODIC_KEYS = ("cron", "job", "name", "args", "kwargs", "unique", "timezone", "retry", "catch_up", "queue")
@@ -172,11 +174,11 @@ class Config:
 
     redis: RedisTarget = field(default_factory=lambda: RedisTarget(url=DEFAULT_URL))
     prefix: str = setting("cogworker:", _prefix)
-    concurrency: int = setting(10, integer())
+    concurrency: int = setting(10, integer(1, MOST_THREADS))
     queues: Weights = setting((("default", 1),), queue_weights)
     fetch: str = setting("reliable", one_of("reliable", "basic"))
-    fetch_idle_max_interval: float = setting(1.0, duration())
-    orphan_threshold: float = setting(300.0, duration())
+    fetch_idle_max_interval: float = setting(1.0, duration(least=SHORTEST))
+    orphan_threshold: float = setting(300.0, duration(least=SHORTEST))
     max_orphanings: int = setting(3, integer())
     shutdown_timeout: float = setting(25.0, duration(zero=True))
     unique_lock_ttl: float = setting(DAY, duration())

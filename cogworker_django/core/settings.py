@@ -155,9 +155,14 @@ def integer(minimum: int = 1, maximum: int | None = None) -> Reader[int]:
     return read
 
 
-def duration(*, zero: bool = False) -> Reader[float]:
-    """Return the reader of a duration: seconds or a `timedelta`, above zero unless zero is allowed."""
-    limit = "of at least 0" if zero else "above 0"
+def duration(*, zero: bool = False, least: float = 0.0) -> Reader[float]:
+    """Return the reader of a duration: seconds or a `timedelta`, above zero unless zero is allowed.
+
+    Args:
+        zero: whether zero is allowed.
+        least: seconds that it must have.
+    """
+    limit = f"of at least {least:g}" if zero or least else "above 0"
 
     def read(value: object, place: str) -> float:
         seconds = value.total_seconds() if isinstance(value, timedelta) else value
@@ -165,7 +170,7 @@ def duration(*, zero: bool = False) -> Reader[float]:
         if (
             isinstance(seconds, bool)
             or not isinstance(seconds, (int, float))
-            or not 0 <= seconds <= LONGEST_DURATION
+            or not least <= seconds <= LONGEST_DURATION
             or (seconds == 0 and not zero)
         ):
             raise fault(place, f"must be seconds or a timedelta {limit}, not {described(value)}.")

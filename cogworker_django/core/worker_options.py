@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cogworker_django.core.config import Config, Weights, queue_name, queue_weights
+from cogworker_django.core.config import MOST_THREADS, Config, Weights, queue_name, queue_weights
 from cogworker_django.core.settings import (
     Problems,
     Reader,
@@ -32,6 +32,11 @@ def whole_number(value: object, place: str) -> int:
     return integer()(value, place)
 
 
+def thread_count(value: object, place: str) -> int:
+    """Read a number of threads, also as text."""
+    return integer(1, MOST_THREADS)(whole_number(value, place), place)
+
+
 fetch_mode = one_of("reliable", "basic")
 
 
@@ -39,7 +44,7 @@ fetch_mode = one_of("reliable", "basic")
 class FileOptions:
     """What a `-C` file may say; its keys are these names in small letters."""
 
-    concurrency: int | None = setting(None, whole_number)
+    concurrency: int | None = setting(None, thread_count)
     queues: Weights | None = setting(None, queue_weights)
     fetch: str | None = setting(None, fetch_mode)
     processes: int | None = setting(None, whole_number)
@@ -151,7 +156,7 @@ def _value(found: re.Match[str], environ: Mapping[str, str]) -> str:
 def _from_flags(flags: Flags) -> dict[str, Any]:
     problems = Problems()
     told: dict[str, Any] = {"drain": flags.drain}
-    readers: dict[str, Reader[Any]] = {"concurrency": whole_number, "fetch": fetch_mode, "tag": _tag}
+    readers: dict[str, Reader[Any]] = {"concurrency": thread_count, "fetch": fetch_mode, "tag": _tag}
     for name, read in readers.items():
         value = getattr(flags, name)
         if value is not None:

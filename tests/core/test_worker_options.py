@@ -134,3 +134,10 @@ def test_the_faults_of_all_sources_come_together() -> None:
         "--concurrency",
         "-q 'no no'",
     ]
+
+
+def test_more_threads_than_any_process_can_use_are_refused_wherever_they_are_told() -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        WorkerOptions.resolve(SETTINGS, Flags(concurrency="1001"), toml("concurrency = 100000000"))
+    assert len(refused.value.problems) == 2
+    assert all("from 1 to 1000" in problem for problem in refused.value.problems)
