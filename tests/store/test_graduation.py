@@ -39,9 +39,7 @@ def test_enqueued_at_is_stamped_anew_and_at_is_kept(store: Store, redis_client: 
 
 
 @pytest.mark.parametrize("name", TIMED)
-def test_arguments_pass_through_a_set_byte_for_byte(
-    store: Store, redis_client: redis.Redis, name: SetName
-) -> None:
+def test_arguments_pass_through_a_set_byte_for_byte(store: Store, redis_client: redis.Redis, name: SetName) -> None:
     raw = raw_job(args=TOUCHY_ARGS, kwargs={"ünï": [10**40, -0.0, 1e22]}, extra={"z": 1, "a": [[]]})
     redis_client.zadd(f"t:{name}", {raw: 1})
     result = store.graduation.due(name)
@@ -72,9 +70,7 @@ def test_what_is_no_job_is_buried_and_counted_and_the_rest_still_goes(
     assert all(wrapper["error_message"] for wrapper in wrappers)
 
 
-def test_a_damaged_entry_is_buried_once_however_often_it_is_looked_at(
-    store: Store, redis_client: redis.Redis
-) -> None:
+def test_a_damaged_entry_is_buried_once_however_often_it_is_looked_at(store: Store, redis_client: redis.Redis) -> None:
     redis_client.zadd("t:schedule", {b"not json": 0})
     store.graduation.due(SetName.SCHEDULE)
     assert store.graduation.due(SetName.SCHEDULE).found == 0

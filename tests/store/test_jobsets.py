@@ -67,9 +67,7 @@ def test_a_damaged_bell_and_a_damaged_list_of_queues_do_not_stop_a_promotion(
     assert redis_client.llen("t:queue:default") == 1
 
 
-def test_a_set_of_the_wrong_type_is_refused_and_nothing_is_pushed(
-    store: Store, redis_client: redis.Redis
-) -> None:
+def test_a_set_of_the_wrong_type_is_refused_and_nothing_is_pushed(store: Store, redis_client: redis.Redis) -> None:
     redis_client.set("t:schedule", "no set")
     with pytest.raises(RedisRefused, match="WRONGTYPE"):
         store.jobsets.promote(SetName.SCHEDULE, [(raw_job(), "default", raw_job())])
@@ -238,13 +236,9 @@ def test_filing_one_more_into_a_large_dead_set_costs_no_more_than_into_a_small_o
     assert large < small * 5 + 0.001
 
 
-def test_payloads_are_not_in_the_way_of_a_big_batch_of_promotions(
-    store: Store, redis_client: redis.Redis
-) -> None:
+def test_payloads_are_not_in_the_way_of_a_big_batch_of_promotions(store: Store, redis_client: redis.Redis) -> None:
     raws = [raw_job(f"{n:024}") for n in range(1_000)]
     redis_client.zadd("t:schedule", {raw: n for n, raw in enumerate(raws)})
-    assert (
-        store.jobsets.promote(SetName.SCHEDULE, [(raw, "default", raw) for raw in raws]) == ["moved"] * 1_000
-    )
+    assert store.jobsets.promote(SetName.SCHEDULE, [(raw, "default", raw) for raw in raws]) == ["moved"] * 1_000
     # The earliest is the next to run: at the right end.
     assert jids(queued(redis_client))[::-1] == [json.loads(raw)["jid"] for raw in raws]

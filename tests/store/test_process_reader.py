@@ -55,9 +55,7 @@ def test_a_presence_of_the_wrong_type_does_not_hide_the_other_processes(
     assert [process.identity for process in store.process_reader.living()] == ["b"]
 
 
-def test_the_work_of_processes_is_read_and_what_is_damaged_is_left_out(
-    store: Store, redis_client: redis.Redis
-) -> None:
+def test_the_work_of_processes_is_read_and_what_is_damaged_is_left_out(store: Store, redis_client: redis.Redis) -> None:
     work = [{"thread": "t1", "queue": "high", "run_at": 5.5, "payload": {"jid": "x"}}]
     store.processes.publish_work("a", json.dumps(work).encode())
     redis_client.set("t:work:b", "not json")

@@ -84,9 +84,7 @@ def test_a_walk_shows_every_job_newest_first(store: Store, redis_client: redis.R
     assert store.queue_reader.page("default", 1, 2) == [raws[121], raws[120]]
 
 
-def test_a_walk_that_deletes_what_it_sees_still_sees_everything(
-    store: Store, redis_client: redis.Redis
-) -> None:
+def test_a_walk_that_deletes_what_it_sees_still_sees_everything(store: Store, redis_client: redis.Redis) -> None:
     raws = numbered(123)
     push(redis_client, "default", *raws)
     seen = []
@@ -96,9 +94,7 @@ def test_a_walk_that_deletes_what_it_sees_still_sees_everything(
     assert seen == raws[::-1]
 
 
-def test_a_walk_passes_nothing_over_while_jobs_are_pushed_and_fetched(
-    store: Store, redis_client: redis.Redis
-) -> None:
+def test_a_walk_passes_nothing_over_while_jobs_are_pushed_and_fetched(store: Store, redis_client: redis.Redis) -> None:
     raws = numbered(60)
     push(redis_client, "default", *raws)
     seen: list[bytes] = []
@@ -110,9 +106,7 @@ def test_a_walk_passes_nothing_over_while_jobs_are_pushed_and_fetched(
     assert set(queued(redis_client)) & set(raws) <= set(seen)
 
 
-def test_a_walk_ends_although_jobs_are_pushed_faster_than_it_reads(
-    store: Store, redis_client: redis.Redis
-) -> None:
+def test_a_walk_ends_although_jobs_are_pushed_faster_than_it_reads(store: Store, redis_client: redis.Redis) -> None:
     push(redis_client, "default", *numbered(30))
     seen = 0
     for _ in store.queue_reader.walk("default", 10):
@@ -121,9 +115,7 @@ def test_a_walk_ends_although_jobs_are_pushed_faster_than_it_reads(
     assert seen == 30
 
 
-def test_a_job_is_deleted_by_its_id_and_only_one_of_identical_copies(
-    store: Store, redis_client: redis.Redis
-) -> None:
+def test_a_job_is_deleted_by_its_id_and_only_one_of_identical_copies(store: Store, redis_client: redis.Redis) -> None:
     copy, other = raw_job("a" * 24), raw_job("b" * 24, args=["a" * 24])
     push(redis_client, "default", copy, other, copy)
     assert store.queue_reader.delete("default", "a" * 24)
@@ -132,9 +124,7 @@ def test_a_job_is_deleted_by_its_id_and_only_one_of_identical_copies(
     assert not store.queue_reader.delete("unknown", "a" * 24)
 
 
-def test_a_job_far_down_a_queue_with_damaged_elements_is_deleted(
-    store: Store, redis_client: redis.Redis
-) -> None:
+def test_a_job_far_down_a_queue_with_damaged_elements_is_deleted(store: Store, redis_client: redis.Redis) -> None:
     raws = numbered(900)
     push(redis_client, "default", *raws, b"not json", b"null", b"")
     assert store.queue_reader.delete("default", f"{3:024}")
@@ -169,9 +159,7 @@ def test_a_queue_is_paused_and_resumed_once(store: Store, redis_client: redis.Re
     assert redis_client.keys() == []
 
 
-def test_resuming_wakes_the_workers_for_what_has_been_waiting(
-    store: Store, redis_client: redis.Redis
-) -> None:
+def test_resuming_wakes_the_workers_for_what_has_been_waiting(store: Store, redis_client: redis.Redis) -> None:
     push(redis_client, "few", *numbered(3))
     push(redis_client, "many", *numbered(40))
     for name in ("few", "many", "empty"):
@@ -195,9 +183,7 @@ def test_resuming_all_intake_wakes_all_queues_but_those_paused_on_their_own(
     assert [redis_client.llen(f"t:bell:{name}") for name in ("a", "b", "c")] == [1, 0, 1]
 
 
-def test_resuming_a_queue_while_all_intake_is_paused_wakes_nobody(
-    store: Store, redis_client: redis.Redis
-) -> None:
+def test_resuming_a_queue_while_all_intake_is_paused_wakes_nobody(store: Store, redis_client: redis.Redis) -> None:
     push(redis_client, "default", raw_job())
     store.queue_reader.pause("default")
     store.queue_reader.pause()

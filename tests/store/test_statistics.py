@@ -68,9 +68,7 @@ def test_the_summary_counts_queues_and_sets(store: Store, redis_client: redis.Re
     )
 
 
-def test_damaged_keys_count_as_zero_and_do_not_hide_the_others(
-    store: Store, redis_client: redis.Redis
-) -> None:
+def test_damaged_keys_count_as_zero_and_do_not_hide_the_others(store: Store, redis_client: redis.Redis) -> None:
     redis_client.lpush("t:stats:processed", "no number")
     redis_client.set("t:stats:failed", "no number")
     redis_client.set("t:schedule", "no set")
