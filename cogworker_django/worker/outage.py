@@ -1,4 +1,4 @@
-"""Logging of Redis errors, collapsed while Redis is away (reference, section 23)."""
+"""Logging of Redis errors, collapsed while Redis is away (reference, section 23; engine 3.13)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from cogworker_django.core.errors import RedisUnavailable
 from cogworker_django.core.text import one_line
@@ -42,12 +42,17 @@ class Sparing:
 class _Outage:
     since: float
     reported: float
-    errors: int = 1
+    places: set[str] = field(default_factory=set)
+    """Where Redis was missed and has not been met again."""
+    errors: int = 0
     suppressed: int = 0
 
 
 class Collapser:
     """Says once that Redis is away, then once a minute, then once that it is back; other errors every time.
+
+    An outage is the whole process's, however many places meet it: it ends when each of them has reached Redis again,
+    since a broken connection may be found out late.
 
     Args:
         monotonic: the clock, in seconds.
@@ -55,43 +60,54 @@ class Collapser:
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._now = monotonic
-        self._outages: dict[str, _Outage] = {}
+        self._outage: _Outage | None = None
         self._lock = threading.Lock()
 
-    def failed(self, site: str, error: BaseException) -> None:
+    def failed(self, place: str, error: BaseException) -> None:
         """Reports an error at a named place of the worker."""
         if not isinstance(error, RedisUnavailable):
-            logger.error("%s failed: %s: %s", site, type(error).__name__, one_line(str(error), 500))
+            logger.error("%s failed: %s: %s", place, type(error).__name__, one_line(str(error), 500))
             return
         with self._lock:
-            line = self._line(site, error)
+            line = self._line(place, one_line(str(error), 500))
         if line:
             logger.error(line)
 
-    def succeeded(self, site: str) -> None:
+    def succeeded(self, place: str) -> None:
         """Reports that the place has really reached Redis; cheap when there was no outage."""
-        if not self._outages:
-            return
-        with self._lock:
-            outage = self._outages.pop(site, None)
-        if outage:
-            seconds = self._now() - outage.since
-            logger.warning("%s: Redis is available again after %d errors in %.1f s", site, outage.errors, seconds)
+        if self._outage is not None:
+            with self._lock:
+                ended = self._back(place)
+            if ended:
+                seconds = self._now() - ended.since
+                logger.warning("Redis is available again after %d errors in %.1f s", ended.errors, seconds)
 
-    def is_out(self, site: str) -> bool:
+    def is_out(self, place: str) -> bool:
         """Whether the latest report from the place was an outage."""
-        return site in self._outages
+        outage = self._outage
+        return outage is not None and place in outage.places
 
-    def _line(self, site: str, error: BaseException) -> str | None:
-        now, text = self._now(), one_line(str(error), 500)
-        outage = self._outages.get(site)
+    def _back(self, place: str) -> _Outage | None:
+        """Takes a place off the outage; returns the outage when that was the last one."""
+        outage = self._outage
         if outage is None:
-            self._outages[site] = _Outage(since=now, reported=now)
-            return f"{site}: {text} (further errors are counted and summed up once a minute)"
+            return None
+        outage.places.discard(place)
+        if outage.places:
+            return None
+        self._outage = None
+        return outage
+
+    def _line(self, place: str, text: str) -> str | None:
+        now, begins = self._now(), self._outage is None
+        outage = self._outage = self._outage or _Outage(since=now, reported=now)
+        outage.places.add(place)
         outage.errors += 1
+        if begins:
+            return f"{place}: {text} (further errors are counted and summed up once a minute)"
         outage.suppressed += 1
         if now - outage.reported < SUMMARY_INTERVAL:
             return None
-        line = f"{site}: still not available, {outage.suppressed} further errors, the latest: {text}"
+        line = f"Redis is still not available, {outage.suppressed} further errors, the latest: {place}: {text}"
         outage.reported, outage.suppressed = now, 0
         return line
