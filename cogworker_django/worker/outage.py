@@ -15,6 +15,8 @@ logger = logging.getLogger("cogworker")
 
 SUMMARY_INTERVAL = 60.0
 """Seconds between two lines about one outage."""
+QUIET_AFTER = 10.0
+"""Seconds after the latest error in which a place that has nothing to do holds the end of an outage up."""
 
 
 class Sparing:
@@ -42,6 +44,7 @@ class Sparing:
 class _Outage:
     since: float
     reported: float
+    latest: float
     places: set[str] = field(default_factory=set)
     """Where Redis was missed and has not been met again."""
     errors: int = 0
@@ -52,7 +55,7 @@ class Collapser:
     """Says once that Redis is away, then once a minute, then once that it is back; other errors every time.
 
     An outage is the whole process's, however many places meet it: it ends when each of them has reached Redis again,
-    since a broken connection may be found out late.
+    since a broken connection may be found out late, or when nothing has failed for a while.
 
     Args:
         monotonic: the clock, in seconds.
@@ -93,15 +96,16 @@ class Collapser:
         if outage is None:
             return None
         outage.places.discard(place)
-        if outage.places:
+        if outage.places and self._now() - outage.latest < QUIET_AFTER:
             return None
         self._outage = None
         return outage
 
     def _line(self, place: str, text: str) -> str | None:
         now, begins = self._now(), self._outage is None
-        outage = self._outage = self._outage or _Outage(since=now, reported=now)
+        outage = self._outage = self._outage or _Outage(since=now, reported=now, latest=now)
         outage.places.add(place)
+        outage.latest = now
         outage.errors += 1
         if begins:
             return f"{place}: {text} (further errors are counted and summed up once a minute)"

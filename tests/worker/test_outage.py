@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from cogworker_django.core.errors import RedisRefused, RedisUnavailable
-from cogworker_django.worker.outage import SUMMARY_INTERVAL, Collapser
+from cogworker_django.worker.outage import QUIET_AFTER, SUMMARY_INTERVAL, Collapser
 
 AWAY = RedisUnavailable("Redis is not available: refused")
 
@@ -75,6 +75,18 @@ def test_an_outage_of_many_places_is_one_and_ends_when_each_has_reached_redis(
     assert len(lines(caplog)) == 1
     collapser.succeeded("heartbeat")
     assert lines(caplog)[1:] == ["Redis is available again after 2 errors in 0.0 s"]
+
+
+def test_a_place_that_has_nothing_to_do_does_not_hold_the_end_up_for_ever(
+    collapser: Collapser, time: Time, caplog: pytest.LogCaptureFixture
+) -> None:
+    collapser.failed("recovery", AWAY)
+    collapser.failed("exchange", AWAY)
+    collapser.succeeded("exchange")
+    assert len(lines(caplog)) == 1
+    time.seconds += QUIET_AFTER
+    collapser.succeeded("exchange")
+    assert len(lines(caplog)) == 2
 
 
 def test_the_next_outage_is_told_anew(collapser: Collapser, caplog: pytest.LogCaptureFixture) -> None:
