@@ -10,6 +10,8 @@ from cogworker_django.store.gateway import Arg, Gateway
 
 # Jobs in one script call: far below what Lua can unpack, and no call holds the server up.
 BATCH = 1000
+# Bytes after which a call takes no further job: a server closes a connection that sends it 1 GB at once.
+BATCH_BYTES = 16 * 1024 * 1024
 
 
 class NewJob(Protocol):
@@ -74,10 +76,12 @@ def _target(job: NewJob) -> str | None:
 
 def _batches(jobs: Iterable[NewJob]) -> Iterator[list[NewJob]]:
     batch: list[NewJob] = []
+    size = 0
     for job in jobs:
         batch.append(job)
-        if len(batch) == BATCH:
+        size += len(job.raw)
+        if len(batch) == BATCH or size >= BATCH_BYTES:
             yield batch
-            batch = []
+            batch, size = [], 0
     if batch:
         yield batch

@@ -270,6 +270,7 @@ class Exchange:
             for raw in raws:
                 deliveries.append(Delivery(number, queue, raw, now, landing.orphaned))
                 number += 1
+        self.pace.fetched(len(deliveries), sum(len(delivery.raw) for delivery in deliveries))
         self.hold.add(deliveries)
         self.buffer.extend(deliveries)
         self._alarm.ring()

@@ -13,6 +13,8 @@ LONG = 0.1
 """When fewer jobs than this end during a trip they are long, and none is fetched ahead: a free thread fetches."""
 JOB_WEIGHT = 1 / 32
 TRIP_WEIGHT = 1 / 8
+BYTES_PER_TRIP = 8 * 1024 * 1024
+"""About what one trip fetches at most, since all of it is in the server's and in this process's memory at once."""
 START = 0.001
 """Seconds: what a job and a trip are taken for until some were seen."""
 
@@ -27,6 +29,7 @@ class Pace:
         self._threads = threads
         self._job = START
         self._trip = START
+        self._bytes = 0.0
         self.ahead = 1
         """How many jobs in the buffer are too few: what the threads finish during one trip."""
         self.slow = False
@@ -43,6 +46,15 @@ class Pace:
         finished = self._threads * self._trip / max(self._job, 1e-7)
         self.ahead = 0 if finished < LONG else min(MOST_AHEAD, math.ceil(finished))
 
+    def fetched(self, jobs: int, size: int) -> None:
+        """Counts what a trip has brought; larger jobs are believed at once, smaller ones by and by.
+
+        Args:
+            jobs: how many, at least one.
+            size: bytes of all of them.
+        """
+        self._bytes = max(size / jobs, self._bytes + (size / jobs - self._bytes) * TRIP_WEIGHT)
+
     def wanted(self, waiting: int, buffered: int) -> int:
         """How many jobs to fetch now.
 
@@ -50,4 +62,5 @@ class Pace:
             waiting: threads without a job, the asking one included.
             buffered: jobs fetched and not started.
         """
-        return max(0, min(MOST_AHEAD, waiting + 2 * self.ahead - buffered))
+        most = min(MOST_AHEAD, max(1, int(BYTES_PER_TRIP / self._bytes))) if self._bytes else MOST_AHEAD
+        return max(0, min(most, waiting + 2 * self.ahead - buffered))

@@ -7,6 +7,7 @@ import redis
 
 from cogworker_django.core.dispatch import Push
 from cogworker_django.core.errors import RedisRefused, RedisUnavailable
+from cogworker_django.store.queues import BATCH_BYTES
 from cogworker_django.store.store import Store
 from tests.stores import TOUCHY_ARGS, jids, members, open_store, queued, raw_job, scored
 from tests.support import StartServer
@@ -171,3 +172,13 @@ def test_a_bulk_of_a_thousand_scheduled_jobs_is_one_call(store: Store, redis_cli
     store.queues.push([job(n, at=time.time() + 60 + n) for n in range(1000)])
     assert redis_client.zcard("t:schedule") == 1000
     assert redis_client.info("commandstats")["cmdstat_zadd"]["calls"] == 1
+
+
+def test_large_jobs_travel_in_several_calls(store: Store, redis_client: redis.Redis) -> None:
+    """One huge command would be refused by the server, which then closes the connection."""
+    store.queues.push(jobs(1))
+    large = [Push({"queue": "default"}, b"x" * (BATCH_BYTES // 4), None, None) for _ in range(10)]
+    redis_client.config_resetstat()
+    store.queues.push(large)
+    assert redis_client.info("commandstats")["cmdstat_evalsha"]["calls"] == 3
+    assert redis_client.llen(store.keys.queue("default")) == 11

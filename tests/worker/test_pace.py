@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cogworker_django.worker.pace import MOST_AHEAD, Pace
+from cogworker_django.worker.pace import BYTES_PER_TRIP, MOST_AHEAD, Pace
 
 
 def paced(threads: int, job: float, trip: float) -> Pace:
@@ -57,3 +57,14 @@ def test_it_follows_when_the_jobs_turn_long() -> None:
 @pytest.mark.parametrize(("job", "slow"), [(0.00005, False), (0.01, True)])
 def test_slow_jobs_are_each_worth_waking_a_thread_for(job: float, slow: bool) -> None:
     assert paced(2, job=job, trip=0.001).slow is slow
+
+
+def test_large_jobs_are_fetched_a_few_at_a_time() -> None:
+    pace = Pace(10)
+    pace.trip(0.01)
+    assert pace.wanted(10, 0) > 100
+    pace.fetched(2, 2 * BYTES_PER_TRIP)
+    assert pace.wanted(10, 0) == 1
+    for _ in range(100):
+        pace.fetched(10, 10 * 200)
+    assert pace.wanted(10, 0) > 100
