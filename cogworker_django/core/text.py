@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import traceback
+from types import TracebackType
 
 # Characters of an error message that are stored (Reference 3).
 MESSAGE_LIMIT = 10_000
@@ -17,6 +18,8 @@ BACKTRACE_LINES = 200
 BACKTRACE_LINE_LIMIT = 1_000
 # Frames walked per exception of a chain: each prints two lines or more, so no more can be shown.
 BACKTRACE_FRAMES = 100
+# Frames of these modules come above those of a job.
+OUR_MODULES = "cogworker_django."
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 # Control characters, Unicode line ends, the marks that reorder text on a terminal, and surrogates.
@@ -73,7 +76,7 @@ def error_message(error: BaseException) -> str:
 def backtrace(error: BaseException) -> list[str]:
     """Write an error's traceback, with its causes and the members of a group, as lines of text.
 
-    Nothing of the exception is kept alive by the result.
+    It begins where the job's own code does. Nothing of the exception is kept alive by the result.
 
     Args:
         error: the exception.
@@ -82,13 +85,20 @@ def backtrace(error: BaseException) -> list[str]:
         The last 200 lines, scrubbed; a cycle of causes ends where it closes.
     """
     try:
-        report = traceback.TracebackException(
-            type(error), error, error.__traceback__, limit=-BACKTRACE_FRAMES, compact=True
-        )
+        frames = _from_the_job_on(error.__traceback__)
+        report = traceback.TracebackException(type(error), error, frames, limit=-BACKTRACE_FRAMES, compact=True)
         lines = "".join(report.format()).rstrip("\n").split("\n")
     except BaseException:  # noqa: BLE001 - foreign __str__, __cause__ or source loaders take part
         lines = [f"{error_class(error)}: {error_message(error)}"]
     return [scrub(line, BACKTRACE_LINE_LIMIT) for line in lines[-BACKTRACE_LINES:]]
+
+
+def _from_the_job_on(frames: TracebackType | None) -> TracebackType | None:
+    """Leave out the worker's own frames above those of the job: they tell its author nothing, and each costs 50 µs."""
+    inner = frames
+    while inner is not None and inner.tb_frame.f_globals.get("__name__", "").startswith(OUR_MODULES):
+        inner = inner.tb_next
+    return inner or frames
 
 
 def one_line(text: str, limit: int = 200) -> str:

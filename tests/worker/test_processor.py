@@ -82,6 +82,7 @@ def test_a_failure_with_retries_waits_for_its_retry_with_one_attempt(rigs: Rigs)
     assert (attempt.outcome, attempt.host) == ("retrying", rig.identity)
     assert attempt.duration is not None
     assert "raise error(text)" in "".join(attempt.backtrace)
+    assert "cogworker_django" not in "".join(attempt.backtrace)
 
 
 def test_attempts_are_cleared_when_the_job_succeeds_at_last(rigs: Rigs) -> None:
