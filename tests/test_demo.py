@@ -54,6 +54,7 @@ def read_until(process: subprocess.Popen[bytes], text: str, times: int = 1) -> s
 def test_demo_shows_the_workers_log_and_a_signal_stops_all_of_it(tmp_path: Path, number: signal.Signals) -> None:
     process = demo("demo", TMPDIR=str(tmp_path), COLUMNS="200")
     out = read_until(process, "The service answered at attempt 3")
+    out += "" if "Import     all" in out else read_until(process, "Import     all 1,000 rows are in")
     process.send_signal(number)
     # Whoever presses Ctrl-C once more does not wait for the slow job.
     out += read_until(process, "stopping: ", times=2)
@@ -63,6 +64,8 @@ def test_demo_shows_the_workers_log_and_a_signal_stops_all_of_it(tmp_path: Path,
     assert (code, err) == (0, "")
     assert out.startswith("Redis      redis://127.0.0.1:")
     assert out.endswith("All stopped.\n")
+    assert "demo.jobs.hopeless is dead: this one was never meant to work" in out
+    assert "import_row" not in out, "a thousand times two lines are nothing to read"
     workers = set(re.findall(r"cogworker \S+ started: \S+, pid (\d+)", out))
     assert len(workers) == 2
     for pid in workers:

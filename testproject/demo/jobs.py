@@ -88,6 +88,11 @@ def import_row(number: int) -> None:
     _record("import", str(number))
 
 
+def report_death(payload: Mapping[str, Any], exception: BaseException) -> None:
+    """Tell that a job has gone to Dead (`DEATH_HANDLERS`)."""
+    logger.error("%s is dead: %s", payload["class"], exception)
+
+
 def _record(name: str, note: str) -> None:
     running = current_job()
     Run.objects.create(jid=running.jid if running else "", job=name, note=note)

@@ -78,7 +78,7 @@ class Proofs:
         until(lambda: ProcessSet().size == 2, "both processes should show")
         notes = set(Run.objects.filter(job="greeting").values_list("note", flat=True))
         _expect(notes == set(NAMES), f"everybody should be greeted, not only {sorted(notes)}")
-        return f"{len(jids)} jobs by {ProcessSet().size} processes"
+        return f"{len(jids)} jobs by {ProcessSet().size} processes; the 2 that fail come next"
 
     def retried(self) -> str:
         """A job that failed twice has succeeded at the third attempt."""

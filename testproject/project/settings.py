@@ -40,15 +40,27 @@ COGWORKER = {
     "CONCURRENCY": 5,
     # How long a process must be silent before its jobs are taken over. The demonstration is less patient.
     "ORPHAN_THRESHOLD": float(os.environ.get("DEMO_ORPHAN_THRESHOLD", "300")),
+    "DEATH_HANDLERS": ["demo.jobs.report_death"],
 }
 
-# The jobs' own log. Nothing is said about the logger "cogworker": it writes its lines to stdout by itself.
+# The jobs' own log and the worker's. If nothing were said about "cogworker", it would write to stdout by itself.
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s pid=%(process)d %(levelname)s: %(message)s"}},
-    "handlers": {
-        "stdout": {"class": "logging.StreamHandler", "formatter": "line", "stream": "ext://sys.stdout"},
+    "formatters": {
+        "line": {"format": "%(asctime)s pid=%(process)d %(levelname)s: %(message)s", "datefmt": "%H:%M:%S"},
     },
-    "loggers": {"demo": {"handlers": ["stdout"], "level": "INFO"}},
+    "filters": {"calm": {"()": "demo.calm.Calm"}},
+    "handlers": {
+        "stdout": {
+            "class": "logging.StreamHandler",
+            "formatter": "line",
+            "filters": ["calm"],
+            "stream": "ext://sys.stdout",
+        },
+    },
+    "loggers": {
+        "demo": {"handlers": ["stdout"], "level": "INFO"},
+        "cogworker": {"handlers": ["stdout"], "level": "INFO"},
+    },
 }

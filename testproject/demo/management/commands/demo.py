@@ -6,18 +6,25 @@ import signal
 import sys
 import time
 from argparse import ArgumentParser
+from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from django.core.management.base import BaseCommand, CommandError
 
+from cogworker_django import CogworkerError, Stats
 from cogworker_django.embedded import EmbeddedServerError
 from demo.jobs import Flaky, Greeting, Slow, hopeless, import_row, punctual, tidy_up
+from demo.models import Run
 from demo.proofs import NotProved, Proofs, told
 from demo.stage import Stage, stage
 
 CHECK_THRESHOLD = 2.0  # seconds: a killed process is noticed soon
 SHOW_THRESHOLD = 10.0
 WORKERS = 2
+NAMES = ("Ada", "Grace", "Edsger")
+ROWS = 1000
+SUCCEED = len(NAMES) + 4 + ROWS  # of the jobs that are shown; the one that is left dies
+LOOK = 0.2  # seconds between two looks at how far they are
 LOG_TAIL = 30  # lines of the workers' log that are shown when something was not proved
 
 
@@ -39,7 +46,7 @@ class Command(BaseCommand):
                 self._check()
             else:
                 self._show()
-        except EmbeddedServerError as error:
+        except (EmbeddedServerError, CogworkerError) as error:
             raise CommandError(str(error)) from None
 
     def _show(self) -> None:
@@ -56,22 +63,38 @@ class Command(BaseCommand):
             self._say("All stopped.")
 
     def _push(self) -> None:
-        self._say(
-            "Jobs       greetings, one that fails twice, one that dies, a slow one, one in 10 s, an import of 100"
-        )
-        for name in ("Ada", "Grace", "Edsger"):
+        self._say("Jobs       3 greetings, one that fails twice, one that dies, one of 8 s, one in 10 s, one of low")
+        self._say(f"           and an import of {ROWS:,} rows, each one a job, summed up in one line")
+        for name in NAMES:
             Greeting.perform_async(name)
         Flaky.perform_async(2)
         Slow.perform_async(8)
         hopeless.perform_async("this one was never meant to work")
         punctual.perform_in(10)
         tidy_up.perform_async("the attic")
-        import_row.perform_bulk([(number,) for number in range(100)])
+        import_row.perform_bulk([(number,) for number in range(ROWS)])
 
     def _wait(self, opened: Stage) -> None:
+        news = self._news()
         while any(worker.runs for worker in opened.workers):
-            time.sleep(0.5)
+            for line in next(news, ()):
+                self._say(line)
+            time.sleep(LOOK)
         raise CommandError("All workers have ended by themselves: their log tells why.")
+
+    def _news(self) -> Iterator[list[str]]:
+        """What there is to say at each look."""
+        began, rows = time.monotonic(), Run.objects.filter(job="import")
+        while rows.count() < ROWS:
+            yield []
+        yield [f"Import     all {ROWS:,} rows are in after {time.monotonic() - began:.1f} s"]
+        while Stats().processed < SUCCEED or not Stats().dead_size:
+            yield []
+        stats = Stats()
+        yield [
+            f"Done       {stats.processed:,} jobs succeeded, {stats.failed} runs failed, {stats.dead_size} job is dead",
+            "           The workers wait for more. Ctrl-C stops all of it.",
+        ]
 
     def _check(self) -> None:
         began = time.monotonic()
