@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from cogworker_django.api.door import opened
 from cogworker_django.api.record import JobRecord
 from cogworker_django.core.names import check_queue
-from cogworker_django.store.queue_reader import QueueReader, QueueState
+from cogworker_django.store.queue_reader import INTAKE, QueueReader, QueueState
 from cogworker_django.store.store import Store
 
 
@@ -87,7 +87,8 @@ class Queue:
 
 
 class QueueSet:
-    """All queues: those that have had a job and those that a living process reads. Iterate for their states.
+    """All queues: those that have had a job, those that a living process reads, and those that are paused: a pause
+    must not be forgotten because nothing waits behind it. Iterate for their states.
 
     Args:
         store: where to look; by default the current runtime's.
@@ -98,7 +99,7 @@ class QueueSet:
 
     def names(self) -> list[str]:
         """Return their names, sorted."""
-        names = set(self._store.queue_reader.names())
+        names = set(self._store.queue_reader.names()) | self._store.queue_reader.paused() - {INTAKE}
         for process in self._store.process_reader.living():
             names.update(process.queues)
         return sorted(names)

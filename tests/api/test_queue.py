@@ -84,3 +84,14 @@ def test_all_queues_are_those_that_had_a_job_and_those_that_are_read(store: Stor
     redis_client.lpush("t:queue:b", raw_job())
     store.processes.beat("host:1:x", progress="0 1", info=b'{"queues":[["c",1],["a",2]]}', read_commands=False)
     assert [(state.name, state.size) for state in QueueSet(store)] == [("a", 0), ("b", 1), ("c", 0)]
+
+
+def test_a_paused_queue_shows_though_it_is_empty(store: Store) -> None:
+    """Nobody has pushed to it or reads it, and yet what is pushed to it later will wait."""
+    Queue("held", store).pause()
+    store.queue_reader.pause()
+    assert [(state.name, state.size, state.paused) for state in QueueSet(store)] == [("held", 0, True)]
+    assert Queue("held", store).clear() == 0
+    assert QueueSet(store).names() == ["held"]
+    Queue("held", store).resume()
+    assert QueueSet(store).names() == []
