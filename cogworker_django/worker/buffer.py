@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections import deque
 from collections.abc import Iterable, Sequence
 
@@ -33,11 +32,10 @@ class Buffer:
             job.fetched = -math.inf
         self._jobs.extend(jobs)
 
-    def renew(self, jobs: Sequence[Delivery]) -> None:
-        """Adds jobs that are known to be this process's at this moment: they count as fetched just now."""
-        now = time.monotonic()
+    def renew(self, jobs: Sequence[Delivery], when: float) -> None:
+        """Adds jobs that were this process's at a moment of the monotonic clock: they count as fetched then."""
         for job in jobs:
-            job.fetched = now
+            job.fetched = when
         self._jobs.extend(jobs)
 
     def empty(self) -> list[Delivery]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 class Delivery:
     """One job as fetched: its raw bytes are its identity and are never rebuilt."""
@@ -20,3 +22,18 @@ class Delivery:
         """When, on the monotonic clock."""
         self.orphaned = orphaned
         """Whether it may have an orphan counter, to be deleted when it finishes."""
+
+
+def deliveries(
+    jobs: Sequence[tuple[str, Sequence[bytes]]], first: int, fetched: float, orphaned: bool
+) -> list[Delivery]:
+    """What a trip has brought.
+
+    Args:
+        jobs: queues and raw jobs, in the order of their tokens.
+        first: the number of the first.
+        fetched: when, on the monotonic clock.
+        orphaned: whether they may have orphan counters.
+    """
+    pairs = [(queue, raw) for queue, raws in jobs for raw in raws]
+    return [Delivery(number, queue, raw, fetched, orphaned) for number, (queue, raw) in enumerate(pairs, start=first)]

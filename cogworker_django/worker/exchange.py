@@ -18,7 +18,7 @@ from cogworker_django.store.clock import RedisClock
 from cogworker_django.store.trips import Landing, Trip, Trips
 from cogworker_django.worker.backoff import Backoff
 from cogworker_django.worker.buffer import Buffer
-from cogworker_django.worker.delivery import Delivery
+from cogworker_django.worker.delivery import Delivery, deliveries
 from cogworker_django.worker.gates import Alarm, WaitingRoom
 from cogworker_django.worker.hold import Hold
 from cogworker_django.worker.listener import Listener
@@ -31,8 +31,6 @@ logger = logging.getLogger("cogworker")
 
 Chore = Callable[[], None]
 
-MAX_UNSETTLED = 300
-"""While more verdicts than this wait, nothing is fetched: each is a job that a crash would run again."""
 NO_COUNT = "wrong number of arguments"
 """What a server before 6.2 answers to an RPOP with a count."""
 
@@ -49,6 +47,8 @@ class Exchange:
         picks: draws the queues.
         outages: where errors are reported.
         threads: how many processors there are.
+        stale_after: seconds after which it is uncertain whether a fetched job is still this process's: it may have
+            been frozen so long that others took its jobs. Half the orphan threshold: nobody takes them before that.
         on_due: told when the earliest scheduled entry is due, in epoch seconds.
     """
 
@@ -63,6 +63,7 @@ class Exchange:
         outages: Collapser,
         *,
         threads: int,
+        stale_after: float,
         on_due: Callable[[float], None],
     ) -> None:
         self.hold = Hold()
@@ -77,6 +78,7 @@ class Exchange:
         self.hands_full = False
         """Whether jobs had to be given back, and no thread has become free since."""
         self.closed = False
+        self.stale_after = stale_after
         self.quiet = False
         self._trips = trips
         self._idle = idle
@@ -95,7 +97,8 @@ class Exchange:
         self._resting_until = 0.0
         self._dry = False
         self._news = False
-        self._suspicious = False
+        self.suspicious = False
+        """Whether what the server holds for this process is to be compared with what it holds itself."""
 
     @property
     def progress(self) -> str:
@@ -116,8 +119,8 @@ class Exchange:
         """Whether a trip would help a thread that looks for work, or settle something."""
         if len(self.buffer) >= (self.pace.ahead or 1):
             return False
-        fetches = not (self._dry or self.quiet or self.hold.unsettled > MAX_UNSETTLED)
-        if not (self._suspicious or self.hold.finished or fetches):
+        fetches = not (self._dry or self.quiet or self.hold.full)
+        if not (self.suspicious or self.hold.finished or fetches):
             return False
         return time.monotonic() >= self._resting_until
 
@@ -150,13 +153,8 @@ class Exchange:
 
     def suspect(self) -> bool:
         """Has the next trip compare what the server holds for us with what we hold; False in basic mode: nothing."""
-        self._suspicious = self._trips.reliable
-        return self._suspicious
-
-    @property
-    def suspicious(self) -> bool:
-        """Whether that comparison is due."""
-        return self._suspicious
+        self.suspicious = self._trips.reliable
+        return self.suspicious
 
     def failed(self, site: str, error: CogworkerError) -> None:
         """Reports an error and rests a while."""
@@ -176,19 +174,20 @@ class Exchange:
     def give_back(self) -> None:
         """Puts all jobs that were fetched and not started back to the front of their queues."""
         with self._lock:
-            deliveries = self.buffer.empty()
-            if not deliveries:
+            jobs = self.buffer.empty()
+            if not jobs:
                 return
             self.hands_full = True
+            asked = time.monotonic()
             try:
-                moved = self._trips.give_back(deliveries)
+                moved = self._trips.give_back(jobs)
             except CogworkerError as error:
-                self.buffer.take_back(deliveries)
+                self.buffer.take_back(jobs)
                 self._lost_reply(error)
                 return
             self.hold.drop(moved)
             # What its queue did not take is still ours, and is tried again later.
-            self.buffer.renew([delivery for delivery in deliveries if delivery.token in self.hold.jobs])
+            self.buffer.renew([job for job in jobs if job.token in self.hold.jobs], asked)
 
     def flush(self, seconds: float) -> bool:
         """Settles all that has finished, trying for a time; whether that is everything."""
@@ -214,7 +213,7 @@ class Exchange:
 
     def _trip(self, free: int) -> None:
         """Makes a trip, with the lock held, for the threads at the gates and `free` others."""
-        if self._suspicious and not self._reconcile():
+        if self.suspicious and not self._reconcile():
             return
         waiting = len(self._idle) + free
         wanted = self._wanted(waiting)
@@ -244,41 +243,41 @@ class Exchange:
         self._outages.succeeded("exchange")
         self._clock.tell(landing.now)
         self.chores.extend(self.hold.settled(done, verdicts, landing.results))
-        self._land(landing, first, wanted)
+        self._take_in(landing, wanted)
+        certain = self.last_trip - began < self.stale_after
+        self._land(deliveries(landing.jobs, first, self.last_trip, landing.orphaned), certain=certain)
 
     def _wanted(self, waiting: int) -> int:
-        if self.quiet or self.closed or self.hold.unsettled > MAX_UNSETTLED:
+        if self.quiet or self.closed or self.hold.full:
             return 0
         if self.hands_full:
             return max(0, waiting - len(self.buffer))
         return self.pace.wanted(waiting, len(self.buffer))
 
-    def _land(self, landing: Landing, first: int, wanted: int) -> None:
+    def _take_in(self, landing: Landing, wanted: int) -> None:
+        """What a trip tells beside the jobs."""
         if landing.due is not None:
             self._on_due(landing.due)
         if wanted:
-            self._dry = landing.dry
-            if self._news:
-                self._dry = False
+            self._dry = landing.dry and not self._news
             self._listener.paused = landing.paused
         for error in landing.errors:
             self._queue_error(error)
-        if not landing.jobs:
+
+    def _land(self, fetched: list[Delivery], *, certain: bool) -> None:
+        """Takes in what was fetched. After a trip so long that others may have taken it, it is looked up first."""
+        if not fetched:
             return
-        deliveries, now, number = [], self.last_trip, first
-        for queue, raws in landing.jobs:
-            for raw in raws:
-                deliveries.append(Delivery(number, queue, raw, now, landing.orphaned))
-                number += 1
-        self.pace.fetched(len(deliveries), sum(len(delivery.raw) for delivery in deliveries))
-        self.hold.add(deliveries)
-        self.buffer.extend(deliveries)
+        self.pace.fetched(len(fetched), sum(len(delivery.raw) for delivery in fetched))
+        self.hold.add(fetched)
+        if certain:
+            self.buffer.extend(fetched)
+        else:
+            self.buffer.take_back(fetched)
         self._alarm.ring()
 
     def _lost_reply(self, error: CogworkerError) -> None:
-        """The server may have moved jobs before the reply was lost: the two sides are compared before anything
-        else happens.
-        """
+        """The server may have moved jobs before the reply was lost: first of all the two sides are compared."""
         self.suspect()
         self.failed("exchange", error)
 
@@ -288,12 +287,12 @@ class Exchange:
         except CogworkerError as error:
             self._lost_reply(error)
             return False
-        self._suspicious = False
+        self.suspicious = False
         return True
 
     def _queue_error(self, error: str) -> None:
         if NO_COUNT in error and self._trips.reliable:
-            self._trips.reliable = self._dry = self._suspicious = False
+            self._trips.reliable = self._dry = self.suspicious = False
             logger.warning("Redis is older than 6.2: basic mode, in which a killed process loses its jobs")
             return
         if self._sparing.may_say(error):

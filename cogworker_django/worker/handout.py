@@ -12,9 +12,6 @@ from cogworker_django.worker.gates import Alarm, Gate, WaitingRoom
 from cogworker_django.worker.listener import Listener
 from cogworker_django.worker.outage import Collapser
 
-STALE_AFTER = 1.0
-"""Seconds in the buffer after which a job is looked up before it runs: the process may have been frozen so long
-that others took its jobs."""
 SEND_HOME = 0.5
 SEND_HOME_STEP = 0.005
 """Seconds that a stop tries to end the wait at the bells at most, and between two tries."""
@@ -66,7 +63,7 @@ class Handout:
             except IndexError:
                 self._wait(gate)
                 continue
-            if time.monotonic() - delivery.fetched > STALE_AFTER and self._exchange.suspect():
+            if time.monotonic() - delivery.fetched > self._exchange.stale_after and self._exchange.suspect():
                 self._doubt(delivery, gate)
                 continue
             self._exchange.started = delivery.number

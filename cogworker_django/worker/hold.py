@@ -16,6 +16,8 @@ logger = logging.getLogger("cogworker")
 DONE_PER_TRIP = 1000
 VERDICTS_PER_TRIP = 100
 """Bounds of what one trip settles: the script unpacks it, and nothing else runs on the server meanwhile."""
+MAX_UNSETTLED = 300
+"""While more verdicts than this wait, nothing is fetched: each is a job that a crash would run again."""
 BYTES_PER_TRIP = 8 * 1024 * 1024
 """No further verdicts once those of a trip are larger together: the server refuses an argument above 512 MiB."""
 
@@ -44,9 +46,9 @@ class Hold:
         return len(self.done) + len(self.verdicts)
 
     @property
-    def unsettled(self) -> int:
-        """How many verdicts wait, those that Redis refused included."""
-        return len(self.verdicts) + len(self.refused)
+    def full(self) -> bool:
+        """Whether so many verdicts wait, those that Redis refused included, that nothing more may be fetched."""
+        return len(self.verdicts) + len(self.refused) > MAX_UNSETTLED
 
     def waiting(self) -> set[str]:
         """Tokens of jobs that have run and are not settled: they must never run again."""

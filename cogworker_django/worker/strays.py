@@ -34,21 +34,22 @@ class Strays:
         Raises:
             RedisUnavailable: nothing has changed.
         """
+        # As of before the question: the process may be frozen until long after the answer.
+        asked = time.monotonic()
         held = self._trips.held()
         strays = sorted(held - self._hold.jobs.keys(), key=number_of)
         raws = self._trips.raw(strays)
-        self._drop_lost(held)
-        self._adopt(strays, raws)
+        self._drop_lost(held, asked)
+        self._adopt(strays, raws, asked)
 
-    def _drop_lost(self, held: set[str]) -> None:
+    def _drop_lost(self, held: set[str], asked: float) -> None:
         jobs = self._buffer.empty()
         self._hold.drop([job.token for job in jobs if job.token not in held])
-        self._buffer.renew([job for job in jobs if job.token in held])
+        self._buffer.renew([job for job in jobs if job.token in held], asked)
 
-    def _adopt(self, tokens: Sequence[str], raws: Sequence[bytes | None]) -> None:
-        now = time.monotonic()
+    def _adopt(self, tokens: Sequence[str], raws: Sequence[bytes | None], asked: float) -> None:
         strays = [
-            Delivery(number_of(token), token.split(":", 1)[1], raw, now, True)
+            Delivery(number_of(token), token.split(":", 1)[1], raw, asked, True)
             for token, raw in zip(tokens, raws, strict=True)
             if raw is not None
         ]

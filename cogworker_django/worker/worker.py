@@ -204,6 +204,7 @@ class Worker:
             Picks(self._plan.queues),
             self._outages,
             threads=self._plan.concurrency,
+            stale_after=self._config.orphan_threshold / 2,
             on_due=self._scheduler.hint,
         )
 

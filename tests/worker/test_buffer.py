@@ -45,7 +45,7 @@ def test_it_tells_for_how_long_the_next_job_has_been_waiting() -> None:
 
 def test_renewed_jobs_count_as_fetched_just_now_and_taken_back_ones_as_old() -> None:
     buffer = Buffer()
-    buffer.renew([delivery(1), delivery(2)])
+    buffer.renew([delivery(1), delivery(2)], time.monotonic())
     assert buffer.oldest_waited(time.monotonic()) < 5
     buffer.take_back(buffer.empty())
     assert buffer.oldest_waited(time.monotonic()) > 1e9

@@ -10,7 +10,8 @@ import pytest
 import redis
 
 from cogworker_django.definition import job
-from cogworker_django.worker import exchange
+from cogworker_django.store.trips import Landing, Trip
+from cogworker_django.worker import hold
 from cogworker_django.worker.delivery import Delivery
 from tests.stores import jids, queued
 from tests.support import StartServer
@@ -239,7 +240,7 @@ def test_old_fetched_jobs_make_no_thread_spin_while_redis_is_away(
     rig.worker.set_quiet(True)
     rig.push_many("note", [(n,) for n in range(2)])
     rig.faults.away = True
-    _put_into_buffer(rig, 2, age=5.0)
+    _put_into_buffer(rig, 2, age=rig.worker.exchange.stale_after)
     first.let_go()
     time.sleep(0.05)
     before, used = rig.faults.asked, time.process_time()
@@ -277,7 +278,7 @@ def test_jobs_that_others_have_taken_over_are_dropped_and_not_run(rigs: Rigs) ->
     until(lambda: held.started)
     rig.push_many("note", [(n,) for n in range(3)])
     rig.worker.set_quiet(True)
-    _put_into_buffer(rig, 3, age=5.0)
+    _put_into_buffer(rig, 3, age=rig.worker.exchange.stale_after)
     [_, lost, _] = sorted(
         token for token in rig.worker.exchange.hold.jobs if rig.worker.exchange.hold.jobs[token].number > 1
     )
@@ -286,6 +287,29 @@ def test_jobs_that_others_have_taken_over_are_dropped_and_not_run(rigs: Rigs) ->
     until(rig.settled)
     assert seen == [0, 2]
     assert rig.counts() == (3, 0)
+
+
+def test_what_a_trip_brings_is_looked_up_first_when_the_process_was_frozen_on_the_way(rigs: Rigs) -> None:
+    """The reply was there in time and was read after others had taken the jobs."""
+    seen = rigs.recording()
+    rig = rigs(concurrency=1)
+    trips: Any = rig.worker.exchange._trips
+    rig.worker.exchange.stale_after = 0.05
+    rig.push_many("note", [(n,) for n in range(3)])
+    asked = trips.exchange
+
+    def frozen(trip: Trip, now: float) -> Landing:
+        landing: Landing = asked(trip, now)
+        if landing.jobs:
+            time.sleep(0.06)
+            rig.store.client.hdel(rig.store.keys.in_progress(rig.identity), f"{trip.first}:default")
+            trips.exchange = asked
+        return landing
+
+    trips.exchange = frozen
+    rig.start()
+    until(lambda: len(seen) == 2 and rig.settled())
+    assert seen == [1, 2]
 
 
 def test_a_job_taken_over_while_it_runs_changes_nothing_at_its_end(
@@ -315,7 +339,7 @@ def test_while_too_many_verdicts_wait_nothing_is_fetched(
     rigs: Rigs, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Each is a job that a crash would run again."""
-    monkeypatch.setattr(exchange, "MAX_UNSETTLED", 5)
+    monkeypatch.setattr(hold, "MAX_UNSETTLED", 5)
     runs = failing()
     rig = rigs(concurrency=2, fetch_idle_max_interval=0.05)
     rig.store.client.set("t:dead", "no set")
