@@ -15,9 +15,11 @@ Rooms, lowest first; nothing imports upward:
 Features that span rooms: reliable fetch = store/trips, worker/exchange, store/recovery, worker/rescuer.
 """
 
+from cogworker_django.api.attempts import attempts_of
+from cogworker_django.api.intake import Intake
 from cogworker_django.api.jobsets import DeadSet, RetrySet, ScheduledSet
 from cogworker_django.api.processes import ProcessSet, WorkSet
-from cogworker_django.api.queue import Queue
+from cogworker_django.api.queue import Queue, QueueSet
 from cogworker_django.api.stats import Stats
 from cogworker_django.core.errors import (
     CogworkerError,
@@ -38,11 +40,13 @@ __all__ = [
     "CogworkerError",
     "ConfigurationError",
     "DeadSet",
+    "Intake",
     "Job",
     "JobFailedError",
     "ProcessDied",
     "ProcessSet",
     "Queue",
+    "QueueSet",
     "RedisRefused",
     "RedisUnavailable",
     "RetrySet",
@@ -52,6 +56,7 @@ __all__ = [
     "UnreadablePayload",
     "WorkSet",
     "__version__",
+    "attempts_of",
     "current_job",
     "job",
 ]
