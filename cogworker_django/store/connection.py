@@ -97,7 +97,10 @@ class LateCluster:
 
 def _sentinel(target: RedisTarget, options: dict[str, Any], connections: int) -> redis.Redis:
     sentinel = Sentinel(
-        list(target.sentinels), socket_timeout=TIMEOUT, **_without(options, ("sentinel_kwargs", "socket_timeout"))
+        list(target.sentinels),
+        sentinel_kwargs={"socket_timeout": TIMEOUT, **(options.get("sentinel_kwargs") or {})},
+        socket_timeout=TIMEOUT,
+        **_without(options, ("sentinel_kwargs", "socket_timeout")),
     )
     master: redis.Redis = sentinel.master_for(
         target.service or "",

@@ -52,17 +52,26 @@ class Store:
             dead_max_jobs=config.dead_max_jobs,
             dead_max_age=config.dead_max_age,
         )
+        self._clients = [self.client]
         self._hour: tuple[int, Gathered] = (-1, [])
 
     def trips(self, identity: str, *, reliable: bool) -> Trips:
         """The trips of one process, over one connection of their own."""
-        gateway = Gateway(connect(self._config.redis, connections=1), self.keys)
-        return Trips(gateway, identity, reliable=reliable, gathered=self._gathered)
+        return Trips(self._gateway_of_its_own(TIMEOUT), identity, reliable=reliable, gathered=self._gathered)
 
     def bells(self, block: float) -> Bells:
         """The bells, over one connection of their own whose replies may take `block` seconds longer."""
-        client = connect(self._config.redis, connections=1, timeout=TIMEOUT + block)
-        return Bells(Gateway(client, self.keys), self.gateway)
+        return Bells(self._gateway_of_its_own(TIMEOUT + block), self.gateway)
+
+    def close(self) -> None:
+        """Closes all connections, those of trips and bells too; whoever uses one again opens it again."""
+        for client in self._clients:
+            client.close()
+
+    def _gateway_of_its_own(self, timeout: float) -> Gateway:
+        client = connect(self._config.redis, connections=1, timeout=timeout)
+        self._clients.append(client)
+        return Gateway(client, self.keys)
 
     def _gathered(self, now: float) -> Gathered:
         """The counters of the current hour; built once an hour."""
