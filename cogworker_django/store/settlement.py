@@ -26,6 +26,8 @@ class Settlement:
     """Commands without which the job would be lost: they come first, and an error leaves the job unsettled."""
     beside: list[Command] = field(default_factory=list)
     """Commands that go with it: attempts, trims, counters of the job."""
+    outlook: str = ""
+    """What becomes of the job, for the log."""
     settled: Callable[[], None] | None = None
     """What to do once this process's write has stuck: death hooks."""
 

@@ -37,7 +37,10 @@ class Settlements:
         """A failure that runs again after `delay` seconds on Redis's clock (reference, 12.3)."""
         essential: list[Command] = [_filing(self._keys.retry, self._clock.now() + delay, entry)]
         beside = [*self._attempts.recorded(jid, attempt), *self._uncounted(jid, orphaned)]
-        return Settlement(token=token, jid=jid, kind=Counted.FAILED, essential=essential, beside=beside)
+        outlook = f"runs again in {delay:.0f} s"
+        return Settlement(
+            token=token, jid=jid, kind=Counted.FAILED, essential=essential, beside=beside, outlook=outlook
+        )
 
     def dead(
         self,
@@ -54,13 +57,19 @@ class Settlements:
         beside += [*self._uncounted(jid, orphaned), *self._jobsets.dead_trim_commands(now)]
         essential: list[Command] = [_filing(self._keys.dead, now, entry)]
         return Settlement(
-            token=token, jid=jid, kind=Counted.FAILED, essential=essential, beside=beside, settled=settled
+            token=token,
+            jid=jid,
+            kind=Counted.FAILED,
+            essential=essential,
+            beside=beside,
+            outlook="goes to dead",
+            settled=settled,
         )
 
     def discarded(self, token: str, jid: str, attempt: Attempt, orphaned: bool) -> Settlement:
         """A failure that its hook dropped: counted, in the attempts log, and nowhere else."""
         beside = [*self._attempts.recorded(jid, attempt), *self._uncounted(jid, orphaned)]
-        return Settlement(token=token, jid=jid, kind=Counted.FAILED, beside=beside)
+        return Settlement(token=token, jid=jid, kind=Counted.FAILED, beside=beside, outlook="is dropped by its hook")
 
     def _uncounted(self, jid: str, orphaned: bool) -> list[Command]:
         """A job that got to finish did not kill its process (reference, R38)."""

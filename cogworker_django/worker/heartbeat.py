@@ -22,6 +22,8 @@ from cogworker_django.worker.work import Work
 
 FIRST_BEAT_PAUSE = 1.0
 """Seconds between two tries of the first beat."""
+WAITING = "waiting for Redis to start work"
+"""How the log calls the time before the first beat."""
 LONG_JOB = 1.0
 """Seconds after which a running job is worth publishing between two beats."""
 
@@ -95,8 +97,9 @@ class Heartbeat:
             except RedisDenied:
                 raise
             except CogworkerError as error:
-                self._outages.failed("heartbeat", error)
+                self._outages.failed(WAITING, error)
             else:
+                self._outages.succeeded(WAITING)
                 return True
             self._heard = -math.inf
             if wait(FIRST_BEAT_PAUSE):

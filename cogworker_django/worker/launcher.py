@@ -62,13 +62,16 @@ class Launcher:
         """
         for number in SIGNALS:
             signal.signal(number, self._on_signal)
-        worker = self._boot()
-        if worker is None:
-            logger.info("stopped before Redis was there")
+        try:
+            worker = self._boot()
+            if worker is None:
+                logger.info("stopped before Redis was there")
+                return 0
+            self._watch(worker)
+            self._stop(worker)
             return 0
-        self._watch(worker)
-        self._stop(worker)
-        return 0
+        finally:
+            self._runtime.store.close()
 
     def _on_signal(self, number: int, _frame: FrameType | None) -> None:
         self._commands.put(SIGNALS[signal.Signals(number)])
@@ -89,8 +92,8 @@ class Launcher:
         self._warn_of_eviction()
         if self._pending_quiet:
             worker.set_quiet(True)
-        worker.start()
         self._banner(worker)
+        worker.start()
         return worker
 
     def _worker(self, reliable: bool) -> Worker:
@@ -170,7 +173,7 @@ class Launcher:
 
     def _stop(self, worker: Worker) -> None:
         timeout = self._runtime.config.shutdown_timeout
-        logger.info("stopping: running jobs have %g s to finish", timeout)
+        logger.info("stopping: %d running jobs, which have %g s to finish", worker.work.busy, timeout)
         deadline = time.monotonic() + timeout
         worker.close()
         self._wait_for_jobs(worker, deadline)

@@ -110,7 +110,7 @@ class Processor:
         try:
             if isinstance(outcome, Failed):
                 settlement = self._judge.failure(delivery, payload, outcome.error, seconds)
-                _log_failure(delivery, outcome.error)
+                _log_failure(delivery, outcome.error, settlement.outlook)
             else:
                 success = self._judge.success(delivery, payload)
                 if success is None:
@@ -126,9 +126,9 @@ class Processor:
         self._handout.settle(settlement)
 
 
-def _log_failure(delivery: Delivery, error: BaseException) -> None:
+def _log_failure(delivery: Delivery, error: BaseException, outlook: str) -> None:
     reason = f"{error_class(error)}: {one_line(error_message(error), 500)}"
-    _log(logging.WARNING, "fail: %s: %s", label_of(delivery), reason)
+    _log(logging.WARNING, "fail: %s: %s (%s)", label_of(delivery), reason, outlook)
 
 
 def _log(level: int, line: str, *args: object) -> None:
