@@ -21,7 +21,8 @@ class Keys:
         self.dead = f"{prefix}dead"
         self.beats = f"{prefix}beats"
         self.orphaned = f"{prefix}orphaned"
-        self.repeat_orphans = f"{prefix}repeat_orphans"
+        self.unsettled = f"{prefix}unsettled"
+        self.set_aside = f"{prefix}quarantine:unsettled:records"
         self.processed = f"{prefix}stats:processed"
         self.failed = f"{prefix}stats:failed"
         # Never written: deleting it is a script's harmless first write, after which a full server (maxmemory)

@@ -29,9 +29,9 @@ class Recovered:
     moved: int = 0
     failed: int = 0
     """Jobs whose queue could not be written; they stay and are tried again at the next pass."""
-    parked: int = 0
-    """Jobs that were orphaned too often and now wait to be buried."""
     queues: set[str] = field(default_factory=set)
+    condemned: list[str] = field(default_factory=list)
+    """Tokens of jobs that were orphaned too often: they stay until they are buried."""
 
 
 class Recovery:
@@ -88,47 +88,52 @@ class Recovery:
                 break
         return total
 
-    def parked(self) -> Iterator[bytes]:
-        """The jobs that wait to be buried, the next one each time; ends when there is none or one stays."""
-        previous = None
-        while (raw := self._gateway.call("LINDEX", self._gateway.keys.repeat_orphans, 0)) not in (None, previous):
-            previous = raw
-            yield raw
+    def condemned(self, identity: str, tokens: Sequence[str]) -> list[tuple[str, bytes]]:
+        """The jobs that wait to be buried: token and raw job, without those that are gone by now."""
+        found: list[tuple[str, bytes]] = []
+        for first in range(0, len(tokens), BATCH):
+            some = tokens[first : first + BATCH]
+            raws = self._gateway.call("HMGET", self._gateway.keys.in_progress(identity), *some)
+            found += [(token, raw) for token, raw in zip(some, raws, strict=True) if raw is not None]
+        return found
 
-    def bury(self, raw: bytes, jid: str, entry: bytes, score: float) -> bool:
-        """Files a waiting job in dead; it counts as failed (reference, 10.2).
+    def bury(self, identity: str, token: str, entry: bytes) -> bool:
+        """Files a job that was orphaned too often in dead; it counts as failed (reference, 10.2).
+
+        It goes there straight from the dead process's hash, so that it is in one place all the time, with its error,
+        and whoever's call takes it out tells the death hooks.
 
         Args:
-            raw: the job as it waits.
-            jid: its id, whose counter goes.
+            identity: of the dead process.
+            token: of the job.
             entry: what is filed.
-            score: time of death, epoch seconds on Redis's clock.
 
         Returns:
             Whether this call filed it.
         """
         keys = self._gateway.keys
-        names = (keys.repeat_orphans, keys.dead, keys.orphanings(jid), keys.failed, keys.nothing)
-        args = (raw, f"{score:.6f}", entry, keys.prefix, *self._dead_limits, HOUR_KEPT)
+        names = (*self._own_keys(identity), keys.dead, keys.failed, keys.nothing)
+        args = (keys.prefix, identity, self._threshold, token, entry, *self._dead_limits, HOUR_KEPT)
         return bool(self._gateway.run("bury_orphan", names, args))
 
-    def _keys(self, identity: str) -> tuple[str, ...]:
+    def _own_keys(self, identity: str) -> tuple[str, str, str]:
         keys = self._gateway.keys
-        own = (keys.in_progress(identity), keys.beats, keys.process(identity))
-        return (*own, keys.orphaned, keys.repeat_orphans, keys.queues, keys.nothing)
+        return (keys.in_progress(identity), keys.beats, keys.process(identity))
 
     def _take_back(self, identity: str, border: int, tokens: Sequence[str], total: Recovered) -> bool:
         """One call, counted into the total; whether the process is still dead."""
-        args: list[Arg] = [self._gateway.keys.prefix, identity, self._threshold, self._most]
+        keys = self._gateway.keys
+        args: list[Arg] = [keys.prefix, identity, self._threshold, self._most]
         args += (COUNTER_TTL, CAREFUL_TTL, border, *tokens)
-        reply = self._gateway.run("recover", self._keys(identity), args)
-        if reply[0] < 0:
+        names = (*self._own_keys(identity), keys.orphaned, keys.queues, keys.nothing)
+        reply = self._gateway.run("recover", names, args)
+        if reply is None:
             return False
-        moved, failed, parked = reply[:3]
+        moved, failed, queues, condemned = reply
         total.moved += moved
         total.failed += failed
-        total.parked += parked
-        total.queues |= {queue.decode() for queue in reply[3:]}
+        total.queues |= {queue.decode() for queue in queues}
+        total.condemned += [token.decode() for token in condemned]
         return True
 
     def _tokens(self, identity: str) -> list[str]:

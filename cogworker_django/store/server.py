@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from dataclasses import dataclass
 
 from cogworker_django.core.errors import RedisRefused
@@ -21,6 +22,8 @@ class Life:
     """Its own name for it."""
     uptime: float
     """Seconds since its start."""
+    now: float
+    """Its clock, epoch seconds; ours where it does not tell."""
 
 
 class Server:
@@ -52,7 +55,8 @@ class Server:
             info = self._gateway.call("INFO", "server")
         except RedisRefused:
             return None
-        return Life(run_id=str(info.get("run_id")), uptime=float(info.get("uptime_in_seconds", 0)))
+        now = float(info.get("server_time_usec", time.time() * 1e6)) / 1e6
+        return Life(run_id=str(info.get("run_id")), uptime=float(info.get("uptime_in_seconds", 0)), now=now)
 
     def eviction_policy(self) -> str | None:
         """What the server throws away when its memory is full; None when it may not be asked (case B069)."""

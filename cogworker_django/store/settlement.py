@@ -2,10 +2,35 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 Command = list[str | int | float]
+
+
+def delete_if_owner(key: str, owner: str) -> Command:
+    """Releases a lock beside a verdict, unless it is another's by now (reference, 17.3).
+
+    It waits in memory with its verdict while Redis is away, so that a release is never lost while its process lives.
+    """
+    return ["delete_if_owner", key, owner]
+
+
+def expire_if_owner(key: str, owner: str, seconds: float) -> Command:
+    """Makes a lock last so many seconds from now, rounded up, unless it is another's by now."""
+    return ["expire_if_owner", key, owner, math.ceil(seconds)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filing:
+    """Where a failed job goes: an entry of one of the sets."""
+
+    set: str
+    """`retry`, `dead` or `schedule`."""
+    score: float
+    """Due time or time of death, epoch seconds."""
+    entry: bytes
 
 
 @dataclass(slots=True, kw_only=True)
@@ -26,6 +51,8 @@ class Settlement:
     """Commands without which the job would be lost: they come first, and an error leaves the job unsettled."""
     beside: list[Command] = field(default_factory=list)
     """Commands that go with it: attempts, trims, counters of the job."""
+    filing: Filing | None = None
+    """What the essential commands file, for a hand-over when that cannot be done before the process ends."""
     outlook: str = ""
     """What becomes of the job, for the log."""
     settled: Callable[[], None] | None = None

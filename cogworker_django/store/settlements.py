@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 from cogworker_django.store.attempts import Attempt, Attempts
 from cogworker_django.store.clock import RedisClock
+from cogworker_django.store.jobset_reader import SetName
 from cogworker_django.store.jobsets import JobSets
 from cogworker_django.store.keys import Keys
-from cogworker_django.store.settlement import Command, Settlement
+from cogworker_django.store.settlement import Command, Filing, Settlement
 from cogworker_django.store.statistics import Counted
+from cogworker_django.store.unsettled import record_of
 
 
 class Settlements:
@@ -35,12 +39,10 @@ class Settlements:
 
     def retry(self, token: str, jid: str, entry: bytes, delay: float, attempt: Attempt, orphaned: bool) -> Settlement:
         """A failure that runs again after `delay` seconds on Redis's clock (reference, 12.3)."""
-        essential: list[Command] = [_filing(self._keys.retry, self._clock.now() + delay, entry)]
+        filing = Filing(set=SetName.RETRY, score=self._clock.now() + delay, entry=entry)
         beside = [*self._attempts.recorded(jid, attempt), *self._uncounted(jid, orphaned)]
         outlook = f"runs again in {delay:.0f} s"
-        return Settlement(
-            token=token, jid=jid, kind=Counted.FAILED, essential=essential, beside=beside, outlook=outlook
-        )
+        return self._failure(token, jid, filing, beside=beside, outlook=outlook)
 
     def dead(
         self,
@@ -55,26 +57,28 @@ class Settlements:
         now = self._clock.now()
         beside = [*self._attempts.recorded(jid, attempt)] if attempt else []
         beside += [*self._uncounted(jid, orphaned), *self._jobsets.dead_trim_commands(now)]
-        essential: list[Command] = [_filing(self._keys.dead, now, entry)]
-        return Settlement(
-            token=token,
-            jid=jid,
-            kind=Counted.FAILED,
-            essential=essential,
-            beside=beside,
-            outlook="goes to dead",
-            settled=settled,
-        )
+        filing = Filing(set=SetName.DEAD, score=now, entry=entry)
+        return self._failure(token, jid, filing, beside=beside, outlook="goes to dead", settled=settled)
 
     def discarded(self, token: str, jid: str, attempt: Attempt, orphaned: bool) -> Settlement:
         """A failure that its hook dropped: counted, in the attempts log, and nowhere else."""
         beside = [*self._attempts.recorded(jid, attempt), *self._uncounted(jid, orphaned)]
         return Settlement(token=token, jid=jid, kind=Counted.FAILED, beside=beside, outlook="is dropped by its hook")
 
+    def handed_over(self, settlement: Settlement) -> Settlement:
+        """The same failure as a record for other processes, should Redis refuse to file it until this one ends
+        (reference, 10.5). Its death hooks are theirs then.
+        """
+        assert settlement.filing is not None
+        record = record_of(settlement.filing).decode()
+        essential: list[Command] = [["RPUSH", self._keys.unsettled, record]]
+        return replace(settlement, essential=essential, filing=None, outlook="is handed over", settled=None)
+
+    def _failure(self, token: str, jid: str, filing: Filing, **fields: Any) -> Settlement:
+        key = {SetName.RETRY: self._keys.retry, SetName.DEAD: self._keys.dead}[SetName(filing.set)]
+        essential: list[Command] = [["ZADD", key, f"{filing.score:.6f}", filing.entry.decode()]]
+        return Settlement(token=token, jid=jid, kind=Counted.FAILED, essential=essential, filing=filing, **fields)
+
     def _uncounted(self, jid: str, orphaned: bool) -> list[Command]:
         """A job that got to finish did not kill its process (reference, R38)."""
         return [["DEL", self._keys.orphanings(jid)]] if orphaned else []
-
-
-def _filing(key: str, score: float, entry: bytes) -> Command:
-    return ["ZADD", key, f"{score:.6f}", entry.decode()]

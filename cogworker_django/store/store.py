@@ -20,6 +20,7 @@ from cogworker_django.store.server import Server
 from cogworker_django.store.settlements import Settlements
 from cogworker_django.store.statistics import Counted, Statistics, hour_of
 from cogworker_django.store.trips import Gathered, Trips
+from cogworker_django.store.unsettled import Unsettled
 
 
 class Store:
@@ -52,6 +53,7 @@ class Store:
             dead_max_jobs=config.dead_max_jobs,
             dead_max_age=config.dead_max_age,
         )
+        self.unsettled = Unsettled(self.gateway)
         self._clients = [self.client]
         self._hour: tuple[int, Gathered] = (-1, [])
 

@@ -188,6 +188,11 @@ def number_of(token: str) -> int:
     return int(token.split(":", 1)[0])
 
 
+def queue_of(token: str) -> str:
+    """The queue in a delivery token."""
+    return token.split(":", 1)[1]
+
+
 def _landing(reply: list[Any]) -> Landing:
     takes = reply[7:]
     return Landing(

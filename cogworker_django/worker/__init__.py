@@ -2,8 +2,9 @@
 
 A job's way: `exchange` (fetches and settles for all threads in one trip), `processor` (one thread), `runner` (one
 run, to an outcome), `judge` (what becomes of a failure, as a settlement). Beside it: `keeper` (nothing lies about),
-`listener` (the idle wait), `scheduler` (due entries to their queues), `recovery` (dead processes' jobs back),
-`heartbeat` (presence, commands), `deaths` (death hooks). `launcher` boots, watches the signals and stops it all.
+`listener` (the idle wait), `scheduler` (due entries to their queues), `upkeep` (once a minute: `key_guard`, damaged
+keys out of the way; `rescuer`, dead processes' jobs back; `filer`, failures that others could not file), `heartbeat`
+(presence, commands), `deaths` (death hooks). `launcher` boots and watches the signals, `closing` is a process's end.
 
 May import: `core`, `store`, `features`, `client`, `runtime`, `definition`. Knows neither `api` nor Django.
 """

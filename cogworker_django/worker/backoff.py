@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 
 FIRST = 0.05
 """Seconds after the first error: a restarted server is found quickly."""
@@ -15,11 +16,18 @@ class Backoff:
 
     def __init__(self) -> None:
         self._next = FIRST
+        self._until = 0.0
+
+    @property
+    def left(self) -> float:
+        """Seconds until Redis may be asked again; not positive when it may be asked now."""
+        return self._until - time.monotonic()
 
     def failed(self) -> float:
         """Counts an error; seconds to wait now."""
         wait = self._next * random.uniform(0.5, 1.0)
         self._next = min(MOST, self._next * 2)
+        self._until = time.monotonic() + wait
         return wait
 
     def succeeded(self) -> None:

@@ -26,6 +26,7 @@ from cogworker_django.worker.outage import Collapser, Sparing
 from cogworker_django.worker.pace import Pace
 from cogworker_django.worker.picks import Picks
 from cogworker_django.worker.strays import Strays
+from cogworker_django.worker.vitals import Vitals
 
 logger = logging.getLogger("cogworker")
 
@@ -69,8 +70,11 @@ class Exchange:
         self.hold = Hold()
         self.buffer = Buffer()
         self.pace = Pace(threads)
+        self.vitals = Vitals()
         self.chores: deque[Chore] = deque()
         """Death hooks that a processor shall run."""
+        self.lock = threading.Lock()
+        """Held by whoever makes a trip, or deals with what was fetched in any other way."""
         self.started = 0
         """The number of the latest job to have started."""
         self.last_trip = time.monotonic()
@@ -92,9 +96,7 @@ class Exchange:
         self._on_due = on_due
         self._strays = Strays(trips, self.hold, self.buffer)
         self._backoff = Backoff()
-        self._lock = threading.Lock()
         self._counter = 0
-        self._resting_until = 0.0
         self._dry = False
         self._news = False
         self.suspicious = False
@@ -108,12 +110,12 @@ class Exchange:
     @property
     def under_way(self) -> bool:
         """Whether a trip is being made."""
-        return self._lock.locked()
+        return self.lock.locked()
 
     @property
     def resting(self) -> float:
         """Seconds until Redis is asked again after an error; not positive when it may be asked now."""
-        return self._resting_until - time.monotonic()
+        return self._backoff.left
 
     def needs_trip(self) -> bool:
         """Whether a trip would help a thread that looks for work, or settle something."""
@@ -122,7 +124,7 @@ class Exchange:
         fetches = not (self._dry or self.quiet or self.hold.full)
         if not (self.suspicious or self.hold.finished or fetches):
             return False
-        return time.monotonic() >= self._resting_until
+        return self.resting <= 0
 
     def try_trip(self, leader: int, *, listening: bool = False) -> None:
         """Makes a trip unless one is under way.
@@ -131,12 +133,12 @@ class Exchange:
             leader: 1 for a processor, which can take a job itself; 0 for the keeper.
             listening: whether to fetch for the thread at the bells too, although no bell has rung.
         """
-        if not self._lock.acquire(blocking=False):
+        if not self.lock.acquire(blocking=False):
             return
         try:
-            self._trip(leader + int(listening and self._listener.busy))
+            self.trip(leader + int(listening and self._listener.busy))
         finally:
-            self._lock.release()
+            self.lock.release()
         if self._idle:
             # The keeper leaves the wait at the bells to a processor.
             if self.buffer or self.chores or not (leader or self._listener.busy):
@@ -158,22 +160,22 @@ class Exchange:
 
     def failed(self, site: str, error: CogworkerError) -> None:
         """Reports an error and rests a while."""
-        self._resting_until = time.monotonic() + self._backoff.failed()
+        self._backoff.failed()
         self._outages.failed(site, error)
 
     def at_rest(self) -> int | None:
         """How many jobs have come in so far; None while one of them is in hand or under way."""
-        with self._lock:
+        with self.lock:
             return None if self.hold.jobs or self.hold.finished else self.hold.added
 
     def retry_refused(self) -> None:
         """Gives verdicts that Redis refused to write another trip."""
-        with self._lock:
+        with self.lock:
             self.hold.retry_refused()
 
     def give_back(self) -> None:
         """Puts all jobs that were fetched and not started back to the front of their queues."""
-        with self._lock:
+        with self.lock:
             jobs = self.buffer.empty()
             if not jobs:
                 return
@@ -189,29 +191,19 @@ class Exchange:
             # What its queue did not take is still ours, and is tried again later.
             self.buffer.renew([job for job in jobs if job.token in self.hold.jobs], asked)
 
-    def flush(self, seconds: float) -> bool:
-        """Settles all that has finished, trying for a time; whether that is everything."""
-        deadline = time.monotonic() + seconds
-        with self._lock:
-            self.hold.retry_refused()
-            while self.hold.finished and time.monotonic() < deadline:
-                time.sleep(max(0.0, min(self._resting_until, deadline) - time.monotonic()))
-                self._trip(free=0)
-        return not (self.hold.finished or self.hold.refused)
-
     def requeue_rest(self) -> int:
         """Puts everything back that has not run to its end, running jobs included; how many jobs went.
 
         Raises:
             RedisUnavailable: they stay in the hash, for others to recover.
         """
-        with self._lock:
+        with self.lock:
             self.buffer.empty()
             waiting = self.hold.waiting()
             unfinished = [job for token, job in self.hold.jobs.items() if token not in waiting]
             return self._trips.requeue_all(unfinished, waiting)
 
-    def _trip(self, free: int) -> None:
+    def trip(self, free: int) -> None:
         """Makes a trip, with the lock held, for the threads at the gates and `free` others."""
         if self.suspicious and not self._reconcile():
             return
@@ -238,14 +230,21 @@ class Exchange:
             self._lost_reply(error)
             return
         self.last_trip = time.monotonic()
-        self.pace.trip(self.last_trip - began)
-        self._backoff.succeeded()
-        self._outages.succeeded("exchange")
-        self._clock.tell(landing.now)
+        self._succeeded(trip, landing, self.last_trip - began)
         self.chores.extend(self.hold.settled(done, verdicts, landing.results))
         self._take_in(landing, wanted)
         certain = self.last_trip - began < self.stale_after
         self._land(deliveries(landing.jobs, first, self.last_trip, landing.orphaned), certain=certain)
+
+    def _succeeded(self, trip: Trip, landing: Landing, seconds: float) -> None:
+        self.pace.trip(seconds)
+        self._backoff.succeeded()
+        self._outages.succeeded("exchange")
+        self._clock.tell(landing.now)
+        if trip.wanted:
+            self.vitals.fetched()
+        if trip.done or trip.verdicts:
+            self.vitals.settled()
 
     def _wanted(self, waiting: int) -> int:
         if self.quiet or self.closed or self.hold.full:

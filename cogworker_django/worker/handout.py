@@ -166,4 +166,5 @@ class Handout:
         except CogworkerError as error:
             self._exchange.failed("waiting for jobs", error)
         else:
+            self._exchange.vitals.fetched()
             self._outages.succeeded("waiting for jobs")

@@ -107,6 +107,13 @@ class Hold:
         self.verdicts.extend(self.refused)
         self.refused.clear()
 
+    def hand_over(self, rewritten: Callable[[Settlement], Settlement]) -> int:
+        """Has the refused failures written as records for other processes, each on its next trip; how many."""
+        filings = [settlement for settlement in self.refused if settlement.filing]
+        self.refused = [settlement for settlement in self.refused if not settlement.filing]
+        self.verdicts.extend(map(rewritten, filings))
+        return len(filings)
+
     def _refused(self, settlement: Settlement, error: str) -> None:
         self.refused.append(settlement)
         reason, jid = one_line(error, 200), one_line(settlement.jid)

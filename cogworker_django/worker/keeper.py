@@ -106,6 +106,7 @@ class Keeper:
         except CogworkerError as error:
             self._outages.failed("looking for jobs", error)
             return
+        exchange.vitals.fetched()
         self._outages.succeeded("looking for jobs")
         if found:
             exchange.expect_jobs()

@@ -1,4 +1,4 @@
-"""Logging of Redis errors, collapsed while Redis is away (reference, section 23; engine 3.13)."""
+"""Logging of Redis errors, collapsed while Redis is away or lets nobody in (reference, section 23; engine 3.13)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from cogworker_django.core.errors import RedisUnavailable
+from cogworker_django.core.errors import RedisDenied, RedisUnavailable
 from cogworker_django.core.text import one_line
 
 logger = logging.getLogger("cogworker")
@@ -68,7 +68,7 @@ class Collapser:
 
     def failed(self, place: str, error: BaseException) -> None:
         """Reports an error at a named place of the worker."""
-        if not isinstance(error, RedisUnavailable):
+        if not isinstance(error, RedisUnavailable | RedisDenied):
             logger.error("%s failed: %s: %s", place, type(error).__name__, one_line(str(error), 500))
             return
         with self._lock:

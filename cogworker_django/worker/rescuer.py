@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections.abc import Callable
 from functools import partial
@@ -11,30 +10,29 @@ from functools import partial
 from cogworker_django.core import codec
 from cogworker_django.core.errors import CogworkerError, ProcessDied, RedisUnavailable, UnreadablePayload
 from cogworker_django.core.payload import Payload, orphaned, read, unreadable
+from cogworker_django.store.clock import RedisClock
 from cogworker_django.store.store import Store
+from cogworker_django.store.trips import queue_of
 from cogworker_django.worker.deaths import DeathHooks
-from cogworker_django.worker.outage import Collapser
 
 logger = logging.getLogger("cogworker")
 
-RETRY_AFTER = 5.0
-"""Seconds until the next pass after one that lost the connection."""
+STEP = 0.5
+"""The share of the threshold by which Redis's clock may run ahead of ours between two passes before that is a step
+of its host's clock, after which everybody's beats look old."""
 
 
 class Rescuer:
-    """Looks for dead processes at boot and then at an interval.
+    """Looks for dead processes, one pass at a time.
 
     Args:
         store: Redis.
         identity: of this process, whose own jobs are never touched.
         deaths: the death hooks.
-        interval: seconds between passes.
         grace: seconds to wait before others are judged, when they cannot be at the moment.
         threshold: seconds without a beat after which a process counts as dead.
         may_judge: whether this process may take others for dead now.
         max_orphanings: for the message of a buried job.
-        outages: where errors are reported.
-        after: called after each pass.
         hand_over: takes death hooks to a processor thread.
     """
 
@@ -44,87 +42,83 @@ class Rescuer:
         identity: str,
         deaths: DeathHooks,
         *,
-        interval: float,
         grace: float,
         threshold: float,
         may_judge: Callable[[], bool],
         max_orphanings: int,
-        outages: Collapser,
-        after: Callable[[], None],
         hand_over: Callable[[Callable[[], None]], None],
     ) -> None:
         self._store = store
         self._identity = identity
         self._deaths = deaths
-        self._interval = interval
         self._grace = grace
         self._threshold = threshold
         self._may_judge = may_judge
         self._max_orphanings = max_orphanings
-        self._outages = outages
-        self._after = after
         self._hand_over = hand_over
         self._scanned = False
         self._server: str | None = None
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._loop, name="cogworker-recovery", daemon=True)
+        self._clock = RedisClock()
 
-    def start(self) -> None:
-        """Starts the thread; the first pass comes at once."""
-        self._thread.start()
+    def round(self) -> float | None:
+        """One pass, if this process may judge others: while its own beats are heard by the server that it knows.
 
-    def stop(self) -> None:
-        """Ends the thread after the pass it is in."""
-        self._stopping.set()
-        self._thread.join(timeout=1.0)
+        Returns:
+            Seconds after which to come again, when it may not; else None.
 
-    def look(self) -> bool:
-        """One pass over all processes but this one; whether Redis was there all the time."""
-        try:
-            for identity in sorted(self._candidates() - {self._identity}):
-                self._recover(identity)
-            self._bury_parked()
-        except CogworkerError as error:
-            self._outages.failed("recovery", error)
-            return not isinstance(error, RedisUnavailable)
-        self._outages.succeeded("recovery")
-        return True
-
-    def _loop(self) -> None:
-        pause = 0.0
-        while not self._stopping.wait(pause):
-            try:
-                pause = self._pass()
-            except Exception:
-                logger.exception("recovery met an error and goes on")
-                pause = self._interval
-
-    def _pass(self) -> float:
-        """Judges others only while this process's own beats are heard by the server that it knows."""
+        Raises:
+            RedisUnavailable: the rest of the pass is still to be made.
+        """
         if not self._may_judge() or self._is_new_server():
             return self._grace
-        complete = self.look()
-        self._after()
-        return self._interval if complete else min(RETRY_AFTER, self._interval)
+        self.look()
+        return None
+
+    def look(self) -> None:
+        """One pass over all processes but this one.
+
+        Raises:
+            RedisUnavailable: the rest of it is still to be made.
+        """
+        for identity in sorted(self._candidates() - {self._identity}):
+            try:
+                self._recover(identity)
+            except RedisUnavailable:
+                raise
+            except CogworkerError as error:
+                logger.error("the jobs of process %s could not be recovered: %s", identity, error)
 
     def _is_new_server(self) -> bool:
-        """After a restart or a failover everybody's beats may be old: nobody is judged before they beat again."""
-        try:
-            life = self._store.server.life()
-        except CogworkerError as error:
-            self._outages.failed("recovery", error)
-            return True
+        """After a restart or a failover, or a step of its clock, everybody's beats may be old: nobody is judged
+        before they beat again.
+        """
+        life = self._store.server.life()
         if life is None:
             return False
         known, self._server = self._server, life.run_id
-        return life.uptime < self._threshold if known is None else known != life.run_id
+        if known is None:
+            stepped = life.uptime < self._threshold
+        else:
+            stepped = life.now - self._clock.now() > self._threshold * STEP
+        self._clock.tell(life.now)
+        return stepped or known not in (None, life.run_id)
 
     def _candidates(self) -> set[str]:
         """Who may be dead. At boot, and while the registry cannot be read, by a look through all keys."""
         identities = self._registered()
         if not self._scanned:
-            identities |= self._store.recovery.scan()
-            self._scanned = True
+            identities |= self._found()
+        return identities
+
+    def _found(self) -> set[str]:
+        try:
+            identities = self._store.recovery.scan()
+        except RedisUnavailable:
+            raise
+        except CogworkerError as error:
+            logger.error("no look for unregistered processes: %s", error)
+            return set()
+        self._scanned = True
         return identities
 
     def _registered(self) -> set[str]:
@@ -138,21 +132,16 @@ class Rescuer:
             return set()
 
     def _recover(self, identity: str) -> None:
-        try:
-            recovered = self._store.recovery.recover(identity)
-        except RedisUnavailable:
-            raise
-        except CogworkerError as error:
-            logger.error("the jobs of process %s could not be recovered: %s", identity, error)
-            return
+        recovered = self._store.recovery.recover(identity)
         if recovered is None:
             return
-        requeued = recovered.moved - recovered.parked
-        if requeued:
-            logger.warning("requeued %d jobs of the dead process %s", requeued, identity)
+        if recovered.moved:
+            logger.warning("requeued %d jobs of the dead process %s", recovered.moved, identity)
             self._report_unread(recovered.queues)
         if recovered.failed:
             logger.error("%d jobs of the dead process %s could not be put back", recovered.failed, identity)
+        for token, raw in self._store.recovery.condemned(identity, recovered.condemned):
+            self._bury(identity, token, raw)
 
     def _report_unread(self, queues: set[str]) -> None:
         read_by_somebody = {
@@ -162,20 +151,19 @@ class Rescuer:
         if unread:
             logger.warning("no living process reads the queues that jobs were put back onto: %s", ", ".join(unread))
 
-    def _bury_parked(self) -> None:
-        for raw in self._store.recovery.parked():
-            payload, entry = self._epitaph(raw)
-            encoded, score = codec.encode(entry), self._store.clock.now()
-            if self._store.recovery.bury(raw, entry["jid"], encoded, score):
-                logger.error("buried %s jid=%s: %s", entry["class"], entry["jid"], entry["error_message"])
-                if payload is not None and self._deaths.wanted(entry["class"]):
-                    error = ProcessDied(entry["error_message"])
-                    self._hand_over(partial(self._deaths.run, encoded, error))
+    def _bury(self, identity: str, token: str, raw: bytes) -> None:
+        payload, entry = self._epitaph(raw, token)
+        encoded = codec.encode(entry)
+        if not self._store.recovery.bury(identity, token, encoded):
+            return
+        logger.error("buried %s jid=%s: %s", entry["class"], entry["jid"], entry["error_message"])
+        if payload is not None and self._deaths.wanted(entry["class"]):
+            self._hand_over(partial(self._deaths.run, encoded, ProcessDied(entry["error_message"])))
 
-    def _epitaph(self, raw: bytes) -> tuple[Payload | None, Payload]:
+    def _epitaph(self, raw: bytes, token: str) -> tuple[Payload | None, Payload]:
         now = time.time()
         try:
             payload = read(raw)
         except UnreadablePayload as error:
-            return None, unreadable(raw, None, error, now)
+            return None, unreadable(raw, queue_of(token), error, now)
         return payload, orphaned(payload, self._max_orphanings, now)

@@ -10,14 +10,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cogworker_django.core.errors import CogworkerError
 from cogworker_django.core.identity import new_identity
 from cogworker_django.core.version import VERSION
 from cogworker_django.runtime import Runtime
 from cogworker_django.store.jobset_reader import jid_of
 from cogworker_django.store.jobsets import SetName
+from cogworker_django.worker.closing import Closing
 from cogworker_django.worker.deaths import DeathHooks
-from cogworker_django.worker.exchange import Chore, Exchange
+from cogworker_django.worker.exchange import Exchange
+from cogworker_django.worker.filer import Filer
 from cogworker_django.worker.gates import Alarm, WaitingRoom
 from cogworker_django.worker.handout import Handout
 from cogworker_django.worker.heartbeat import Heartbeat
@@ -30,18 +31,10 @@ from cogworker_django.worker.processor import Processor
 from cogworker_django.worker.rescuer import Rescuer
 from cogworker_django.worker.runner import Runner
 from cogworker_django.worker.scheduler import Scheduler
+from cogworker_django.worker.upkeep import Task, Upkeep
 from cogworker_django.worker.work import Work
 
 logger = logging.getLogger("cogworker")
-
-FLUSH = 3.0
-"""Seconds that the end of a stop tries to settle what has finished: a process that hangs on would be killed."""
-
-LAST_HOOKS = 5.0
-"""Seconds for death hooks that no thread has come to: code of users, which must not keep a process from its end."""
-
-LAST_FLUSH = 1.0
-"""Seconds for what has ended since."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,6 +103,8 @@ class Worker:
         self.heartbeat = self._make_heartbeat()
         self._keeper = self._make_keeper()
         self._rescuer = self._make_rescuer()
+        self._upkeep = self._make_upkeep()
+        self._closing = Closing(store, self.identity, self.exchange, self._handout, self._runner)
 
     def start(self) -> None:
         """Starts all threads; the first beat has been heard."""
@@ -117,7 +112,7 @@ class Worker:
             processor.start()
         self._keeper.start()
         self._scheduler.start()
-        self._rescuer.start()
+        self._upkeep.start()
         self.heartbeat.start()
 
     def set_quiet(self, quiet: bool) -> None:
@@ -148,18 +143,14 @@ class Worker:
     def finish(self) -> None:
         """Settles what has finished, puts back what has not, and takes the process off."""
         self._scheduler.stop()
-        self._rescuer.stop()
-        self.exchange.flush(FLUSH)
-        everything_back = self._requeue_rest()
-        # What ended in the meantime was kept back by the step before.
-        if not self.exchange.flush(LAST_FLUSH):
-            logger.error("some finished jobs could not be settled; they run again after the orphan threshold")
-        self._run_last_hooks()
+        self._upkeep.stop()
+        everything_back = self._closing.settle_and_put_back()
+        self._closing.run_hooks()
         self._keeper.stop()
         self.heartbeat.stop()
         if everything_back:
             self._handout.send_home()
-            self._forget()
+            self._closing.forget()
 
     def drained(self) -> bool:
         """Whether all of its queues are empty, nothing is due and nothing runs (`--drain`)."""
@@ -227,61 +218,27 @@ class Worker:
             on_command=self._on_command,
         )
 
+    def _make_upkeep(self) -> Upkeep:
+        """What is worth doing about once a minute, in this order: what is damaged is out of the way of the others."""
+        tasks = [
+            Task("recovery", self._rescuer.round),
+            Task("filing", Filer(self._store.unsettled, self._deaths, self._handout.add_chore).look),
+            Task("reconciling", self._reconcile),
+            Task("listing queues", lambda: self._store.processes.list_queues(self._plan.names)),
+        ]
+        return Upkeep(tasks, self._outages, interval=self._config.recovery_interval)
+
+    def _reconcile(self) -> None:
+        self.exchange.suspect()
+
     def _make_rescuer(self) -> Rescuer:
         return Rescuer(
             self._store,
             self.identity,
             self._deaths,
-            interval=self._config.recovery_interval,
             grace=2 * self._config.beat_interval,
             threshold=self._config.orphan_threshold,
             may_judge=lambda: self.heartbeat.may_judge,
             max_orphanings=self._config.max_orphanings,
-            outages=self._outages,
-            after=self._look_after,
             hand_over=self._handout.add_chore,
         )
-
-    def _run_last_hooks(self) -> None:
-        chores = self._handout.leftover()
-        if not chores:
-            return
-        thread = threading.Thread(target=self._run_hooks, args=(chores,), name="cogworker-hooks", daemon=True)
-        thread.start()
-        thread.join(LAST_HOOKS)
-        if thread.is_alive():
-            logger.error("death hooks have not ended in %g s, and the process ends without them", LAST_HOOKS)
-
-    def _run_hooks(self, chores: Sequence[Chore]) -> None:
-        for chore in chores:
-            try:
-                self._runner.aside(chore)
-            except BaseException:
-                logger.exception("a death hook met an error")
-
-    def _requeue_rest(self) -> bool:
-        """Puts back what has not run to its end; whether Redis was there for it. If not, this process stays listed, so
-        that others find what it leaves, and a stop does not wait for Redis once more.
-        """
-        try:
-            moved = self.exchange.requeue_rest()
-        except CogworkerError as error:
-            logger.error("the unfinished jobs stay in progress and will be recovered by others: %s", error)
-            return False
-        if moved:
-            logger.warning("put %d unfinished jobs back on their queues", moved)
-        return True
-
-    def _forget(self) -> None:
-        try:
-            self._store.processes.forget(self.identity)
-        except CogworkerError as error:
-            logger.error("this process stays listed until its presence expires: %s", error)
-
-    def _look_after(self) -> None:
-        """What is worth doing once a minute beside recovery."""
-        self.exchange.suspect()
-        try:
-            self._store.processes.list_queues(self._plan.names)
-        except CogworkerError as error:
-            self._outages.failed("listing queues", error)

@@ -22,7 +22,9 @@ end
 for _, key in ipairs(redis.call('KEYS', prefix .. 'queue:*')) do add('queue', redis.call('LRANGE', key, 0, -1)) end
 for _, key in ipairs(redis.call('KEYS', prefix .. 'inprogress:*')) do add('in progress', redis.call('HVALS', key)) end
 for _, set in ipairs({'schedule', 'retry', 'dead'}) do add(set, redis.call('ZRANGE', prefix .. set, 0, -1)) end
-add('parked', redis.call('LRANGE', prefix .. 'repeat_orphans', 0, -1))
+for _, record in ipairs(redis.call('LRANGE', prefix .. 'unsettled', 0, -1)) do
+  add('unsettled', {cjson.decode(record).payload})
+end
 return found
 """
 OF_PROCESSES = ("inprogress:", "process:", "work:", "signals:")

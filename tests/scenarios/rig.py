@@ -173,7 +173,7 @@ class Rig:
 
     def until_done(self, seconds: float = 30.0) -> float:
         """Wait until no job waits for a worker or is in progress any more."""
-        open_places = {"queue", "in progress", "schedule", "parked"}
+        open_places = {"queue", "in progress", "schedule", "unsettled"}
         return eventually(
             lambda: not any(open_places.intersection(places) for places in self.snapshot().places.values()),
             seconds,

@@ -18,7 +18,6 @@ from tests.trips import Traveller
 DEAD = "host:1:dead"
 IN_PROGRESS = f"t:inprogress:{DEAD}"
 AGO = 1_000.0  # seconds: longer than any threshold here
-PARKED = "t:repeat_orphans"
 
 
 def jid(number: int) -> str:
@@ -75,7 +74,7 @@ def test_a_dead_processes_jobs_go_back_and_the_next_to_run_is_the_first_fetched(
     waiting = raw_job(jid(9))
     redis_client.lpush("t:queue:default", waiting)
     report = recovered(store)
-    assert (report.moved, report.failed, report.parked, report.queues) == (5, 0, 0, {"default"})
+    assert (report.moved, report.failed, report.condemned, report.queues) == (5, 0, [], {"default"})
     assert queued(redis_client)[::-1] == [*raws, waiting]
     assert not redis_client.exists(IN_PROGRESS)
     assert not redis_client.hexists("t:beats", DEAD)
@@ -352,121 +351,137 @@ def test_a_counter_of_the_wrong_type_starts_anew_too(store: Store, redis_client:
     assert len(queued(redis_client)) == 1
 
 
-def test_after_so_many_recoveries_the_next_death_parks_the_job(store: Store, redis_client: redis.Redis) -> None:
+def test_after_so_many_recoveries_the_next_death_condemns_the_job(store: Store, redis_client: redis.Redis) -> None:
     """Reference R36: recovered three times, the fourth death of its process is the last."""
     for death in range(3):
         leave(redis_client, 1)
         redis_client.delete("t:queue:default")
-        assert recovered(store).parked == 0, death
-    leave(redis_client, 1)
+        assert recovered(store).condemned == [], death
+    leave(redis_client, 2)
     redis_client.delete("t:queue:default")
     report = recovered(store)
-    assert (report.moved, report.parked, report.queues) == (1, 1, set())
-    assert redis_client.lrange(PARKED, 0, -1) == [raw_job(jid(1))]
-    assert queued(redis_client) == []
+    assert (report.moved, report.failed, report.condemned) == (1, 0, ["1:default"])
+    assert left(redis_client) == [b"1:default"]
+    assert store.recovery.condemned(DEAD, report.condemned) == [("1:default", raw_job(jid(1)))]
+    assert jids(queued(redis_client)) == [jid(2)]
+    assert (count(redis_client, 1), redis_client.hexists("t:beats", DEAD)) == (3, True)
 
 
-def test_what_was_only_fetched_is_never_parked(store: Store, redis_client: redis.Redis) -> None:
+def test_what_was_only_fetched_is_never_condemned(store: Store, redis_client: redis.Redis) -> None:
     leave(redis_client, 10, started=0)
     redis_client.set(f"t:orphanings:{jid(9)}", 99)
-    assert recovered(store).parked == 0
+    assert recovered(store).condemned == []
     assert len(queued(redis_client)) == 10
-
-
-def test_a_parking_list_of_the_wrong_type_leaves_its_job_and_requeues_the_others(
-    store: Store, redis_client: redis.Redis
-) -> None:
-    """Reference R18, R25 in our form: such a job stays in progress, to be parked when the list is repaired."""
-    leave(redis_client, 2)
-    redis_client.set(f"t:orphanings:{jid(1)}", 3)
-    redis_client.set(PARKED, "no list")
-    report = recovered(store)
-    assert (report.moved, report.failed) == (1, 1)
-    assert left(redis_client) == [b"1:default"]
 
 
 # Burying
 
 
-def park(client: redis.Redis, *numbers: int) -> None:
-    for number in numbers:
-        client.rpush(PARKED, raw_job(jid(number)))
-        client.set(f"t:orphanings:{jid(number)}", 4)
+def condemn(client: redis.Redis, jobs: int) -> list[str]:
+    """Jobs of a dead process that were orphaned too often; their tokens."""
+    leave(client, jobs)
+    for number in range(1, jobs + 1):
+        client.set(f"t:orphanings:{jid(number)}", 3)
+    return [f"{number}:default" for number in range(1, jobs + 1)]
 
 
-def test_a_parked_job_is_buried_once_counted_and_its_counter_goes(store: Store, redis_client: redis.Redis) -> None:
-    """Reference R37, R54."""
-    park(redis_client, 1)
-    [raw] = store.recovery.parked()
-    assert store.recovery.bury(raw, jid(1), b"entry", 1_900_000_000.25)
-    assert not store.recovery.bury(raw, jid(1), b"entry", 1_900_000_000.25)
-    assert scored(redis_client, "dead") == [(b"entry", 1_900_000_000.25)]
+def test_a_condemned_job_is_buried_once_counted_and_its_counter_goes(store: Store, redis_client: redis.Redis) -> None:
+    """Reference R18, R20, R37, R54: with its error and in one step, so there is no list to be damaged in between."""
+    [token] = condemn(redis_client, 1)
+    before = store.jobsets.now()
+    assert store.recovery.bury(DEAD, token, b"entry")
+    assert not store.recovery.bury(DEAD, token, b"entry")
+    [(entry, died)] = scored(redis_client, "dead")
+    assert entry == b"entry"
+    assert before <= died <= store.jobsets.now()
     assert redis_client.get("t:stats:failed") == b"1"
     [hour] = redis_client.keys("t:throughput:*")
     assert redis_client.hgetall(hour) == {b"failed": b"1"}
     assert redis_client.keys("t:orphanings:*") == []
-    assert not redis_client.exists(PARKED)
+    assert not redis_client.exists(IN_PROGRESS, "t:beats")
 
 
-def test_parked_jobs_are_handed_out_one_after_the_other_as_they_are_buried(
-    store: Store, redis_client: redis.Redis
-) -> None:
-    now = store.jobsets.now()
-    park(redis_client, 1, 2, 3)
-    for number, raw in enumerate(store.recovery.parked(), start=1):
-        assert store.recovery.bury(raw, jid(number), f"entry{number}".encode(), now)
-    assert members(redis_client, "dead") == [b"entry1", b"entry2", b"entry3"]
+def test_a_process_that_beats_before_the_burial_keeps_its_job(store: Store, redis_client: redis.Redis) -> None:
+    [token] = condemn(redis_client, 1)
+    store.processes.beat(DEAD, progress="1 3", info=b"{}", read_commands=False)
+    assert not store.recovery.bury(DEAD, token, b"entry")
+    assert left(redis_client) == [token.encode()]
+    assert not redis_client.exists("t:dead")
 
 
-def test_one_that_stays_ends_the_round_instead_of_turning_for_ever(store: Store, redis_client: redis.Redis) -> None:
-    park(redis_client, 1, 2)
-    assert len(list(store.recovery.parked())) == 1
+def test_the_last_burial_takes_the_process_off_and_not_before(store: Store, redis_client: redis.Redis) -> None:
+    first, second = condemn(redis_client, 2)
+    store.recovery.bury(DEAD, first, b"one")
+    assert redis_client.hexists("t:beats", DEAD)
+    store.recovery.bury(DEAD, second, b"two")
+    assert not redis_client.hexists("t:beats", DEAD)
 
 
-def test_a_dead_set_of_the_wrong_type_leaves_the_job_parked(store: Store, redis_client: redis.Redis) -> None:
-    park(redis_client, 1)
+def test_jobs_that_are_gone_are_not_buried(store: Store, redis_client: redis.Redis) -> None:
+    tokens = condemn(redis_client, 2)
+    redis_client.hdel(IN_PROGRESS, tokens[0])
+    assert [token for token, _ in store.recovery.condemned(DEAD, tokens)] == tokens[1:]
+
+
+def test_more_condemned_jobs_than_one_call_reads_are_all_found(store: Store, redis_client: redis.Redis) -> None:
+    tokens = condemn(redis_client, 1_001)
+    assert [token for token, _ in store.recovery.condemned(DEAD, tokens)] == tokens
+
+
+def test_an_unreadable_job_can_be_buried_too(store: Store, redis_client: redis.Redis) -> None:
+    leave(redis_client, 0)
+    redis_client.hset(IN_PROGRESS, "1:default", b"not json")
+    assert store.recovery.bury(DEAD, "1:default", b"entry")
+    assert members(redis_client, "dead") == [b"entry"]
+
+
+def test_a_dead_set_of_the_wrong_type_leaves_the_job_where_it_is(store: Store, redis_client: redis.Redis) -> None:
+    """Reference R55."""
+    [token] = condemn(redis_client, 1)
     redis_client.set("t:dead", "no set")
-    with pytest.raises(Exception, match="WRONGTYPE"):
-        store.recovery.bury(raw_job(jid(1)), jid(1), b"entry", 5.0)
-    assert redis_client.llen(PARKED) == 1
-    assert count(redis_client, 1) == 4
+    with pytest.raises(RedisRefused, match="WRONGTYPE"):
+        store.recovery.bury(DEAD, token, b"entry")
+    assert left(redis_client) == [token.encode()]
+    assert count(redis_client, 1) == 3
 
 
 def test_damaged_counters_do_not_stop_a_burial(store: Store, redis_client: redis.Redis) -> None:
     """Reference R54."""
-    park(redis_client, 1)
+    [token] = condemn(redis_client, 1)
     redis_client.rpush("t:stats:failed", "no number")
-    assert store.recovery.bury(raw_job(jid(1)), jid(1), b"entry", store.jobsets.now())
+    assert store.recovery.bury(DEAD, token, b"entry")
     assert members(redis_client, "dead") == [b"entry"]
 
 
 def test_burials_keep_dead_within_its_limits(redis_url: str, redis_client: redis.Redis) -> None:
     """Case B111."""
     store = open_store(redis_url, dead_max_jobs=2)
-    now = store.jobsets.now()
-    park(redis_client, 1, 2, 3)
-    for number, raw in enumerate(store.recovery.parked(), start=1):
-        store.recovery.bury(raw, jid(number), f"entry{number}".encode(), now + number)
+    for number, token in enumerate(condemn(redis_client, 3), start=1):
+        store.recovery.bury(DEAD, token, f"entry{number}".encode())
     assert members(redis_client, "dead") == [b"entry2", b"entry3"]
+
+
+def test_a_full_server_lets_jobs_be_buried(start_server: StartServer) -> None:
+    store = open_store(start_server("--maxmemory-policy", "noeviction").url)
+    [token] = condemn(store.client, 1)
+    store.client.config_set("maxmemory", 1)
+    assert store.recovery.bury(DEAD, token, b"entry")
+    store.client.close()
 
 
 def test_two_buriers_at_once_bury_each_job_once_between_them(redis_url: str, redis_client: redis.Redis) -> None:
     """Reference R56: who buries it runs its hooks, and that is one of them."""
-    numbers = range(1, 201)
-    park(redis_client, *numbers)
+    tokens = condemn(redis_client, 200)
     stores = [open_store(redis_url) for _ in range(2)]
     buried: list[str] = []
 
     def bury(store: Store) -> None:
-        while (raw := next(iter(store.recovery.parked()), None)) is not None:
-            [found] = jids([raw])
-            if store.recovery.bury(raw, found, raw, 5.0):
-                buried.append(found)
+        buried.extend(token for token in tokens if store.recovery.bury(DEAD, token, token.encode()))
 
     threads = [threading.Thread(target=bury, args=(store,)) for store in stores]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(20)
-    assert sorted(buried) == [jid(n) for n in numbers]
+    assert sorted(buried) == sorted(tokens)
     assert redis_client.get("t:stats:failed") == b"200"

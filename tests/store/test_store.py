@@ -20,8 +20,10 @@ from cogworker_django.store.attempts import Attempt
 from cogworker_django.store.jobsets import SetName
 from cogworker_django.store.process_reader import Signal
 from cogworker_django.store.scripts import load, names
+from cogworker_django.store.settlement import Filing
 from cogworker_django.store.statistics import hour_of
 from cogworker_django.store.store import Store
+from cogworker_django.store.unsettled import record_of
 from cogworker_django.worker.delivery import Delivery
 from tests.stores import raw_job
 from tests.support import StartServer
@@ -82,9 +84,14 @@ def use_every_script(store: Store) -> None:
     store.gateway.call("SET", store.keys.orphanings(jid(6)), 9)
     recovered = orphans.recover("dead")
     assert recovered is not None
-    assert (recovered.moved, recovered.parked) == (2, 1)
-    for raw in orphans.parked():
-        assert orphans.bury(raw, jid(6), b"orphan", time.time())
+    assert (recovered.moved, recovered.condemned) == (1, ["1:default"])
+    assert orphans.condemned("dead", recovered.condemned)
+    assert orphans.bury("dead", "1:default", b"orphan")
+
+    filing = Filing(set="retry", score=5.0, entry=raw_job(jid(8)))
+    store.gateway.call("RPUSH", store.keys.unsettled, record_of(filing), b"no record")
+    assert store.unsettled.file(record_of(filing), filing, jid(8))
+    assert store.unsettled.set_aside(b"no record")
     process.trips.requeue_all([], set())
     assert store.processes.forget(ME)
 
@@ -201,5 +208,5 @@ def test_the_limits_of_the_settings_reach_the_scripts(setting: str, redis_url: s
     if setting == "max_orphanings":
         redis_client.hset("t:beats", "dead", f"{seconds - 1000} 1 1")
         recovered = store.recovery.recover("dead")
-        changed["max_orphanings"] = recovered is not None and recovered.parked == 1
+        changed["max_orphanings"] = recovered is not None and recovered.condemned == ["1:default"]
     assert [name for name, is_so in changed.items() if is_so] == [setting]

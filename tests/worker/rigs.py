@@ -194,7 +194,7 @@ class Rig:
         self._started = False
         self.faults.away = True
         self.worker.close()
-        for part in (self.worker._scheduler, self.worker._rescuer, self.worker._keeper, self.worker.heartbeat):
+        for part in (self.worker._scheduler, self.worker._upkeep, self.worker._keeper, self.worker.heartbeat):
             part.stop()
 
     def push(self, name: str, *args: Any, **fields: Any) -> str:

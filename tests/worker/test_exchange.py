@@ -526,19 +526,6 @@ def test_at_the_end_unfinished_jobs_go_back_and_finished_ones_are_settled(
     assert not redis_client.exists(f"t:inprogress:{rig.identity}")
 
 
-def test_flushing_settles_everything_or_says_that_it_could_not(rigs: Rigs) -> None:
-    failing()
-    rig = rigs(concurrency=1, fetch_idle_max_interval=30.0)
-    rig.store.client.set("t:dead", "no set")
-    rig.start()
-    rig.push("fail", retry=False)
-    until(lambda: rig.worker.exchange.hold.refused)
-    assert not rig.worker.exchange.flush(0.1)
-    rig.store.client.delete("t:dead")
-    assert rig.worker.exchange.flush(1.0)
-    assert len(rig.dead()) == 1
-
-
 def test_basic_mode_takes_the_whole_way(rigs: Rigs, redis_client: redis.Redis) -> None:
     """Reference B1, R49."""
     seen = rigs.recording()

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from cogworker_django.core.errors import RedisRefused, RedisUnavailable
+from cogworker_django.core.errors import RedisDenied, RedisRefused, RedisUnavailable
 from cogworker_django.worker.outage import QUIET_AFTER, SUMMARY_INTERVAL, Collapser
 
 AWAY = RedisUnavailable("Redis is not available: refused")
@@ -114,3 +114,15 @@ def test_an_error_with_line_ends_is_one_line(collapser: Collapser, caplog: pytes
     [line] = lines(caplog)
     assert "\n" not in line
     assert "\x1b" not in line
+
+
+def test_a_server_that_lets_nobody_in_is_told_like_one_that_is_away(
+    collapser: Collapser, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A right that was taken away fails on every trip, until somebody gives it back."""
+    for _ in range(5):
+        collapser.failed("exchange", RedisDenied("Redis does not let us in: NOPERM"))
+    collapser.succeeded("exchange")
+    first, last = lines(caplog)
+    assert first.startswith("exchange: Redis does not let us in: NOPERM")
+    assert "available again after 5 errors" in last

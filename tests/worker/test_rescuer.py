@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import redis
 
-from cogworker_django.core.errors import ProcessDied, RedisUnavailable
+from cogworker_django.core.errors import ProcessDied, RedisDenied, RedisUnavailable
 from cogworker_django.definition import Job
 from cogworker_django.store.recovery import Recovery
 from cogworker_django.worker.rescuer import Rescuer
@@ -55,7 +55,7 @@ def test_a_queue_that_nobody_reads_is_named(
     left_behind(redis_client, raw_job(), queue="forgotten")
     rig = rigs()
     assert rig.worker.heartbeat.beat()
-    assert rescuer(rig).look()
+    rescuer(rig).look()
     assert "no living process reads the queues that jobs were put back onto: forgotten" in messages(caplog)
 
 
@@ -65,7 +65,7 @@ def test_what_could_not_be_put_back_is_told(
     """Reference R17, R23."""
     redis_client.set("t:queue:broken", "no list")
     left_behind(redis_client, raw_job(), raw_job("b" * 24), queue="broken")
-    assert rescuer(rigs()).look()
+    rescuer(rigs()).look()
     assert f"2 jobs of the dead process {DEAD} could not be put back" in messages(caplog)
     assert redis_client.hlen(IN_PROGRESS) == 2
 
@@ -96,7 +96,7 @@ def test_one_process_whose_hash_is_damaged_does_not_stop_the_others(
     redis_client.set("t:inprogress:a-broken-one", "no hash")
     redis_client.hset("t:beats", "a-broken-one", "1.0 1 1")
     left_behind(redis_client, raw_job())
-    assert rescuer(rigs()).look()
+    rescuer(rigs()).look()
     assert len(queued(redis_client)) == 1
     assert any("the jobs of process a-broken-one could not be recovered" in line for line in messages(caplog))
 
@@ -104,8 +104,11 @@ def test_one_process_whose_hash_is_damaged_does_not_stop_the_others(
 # Jobs that keep killing their processes
 
 
-def parked(client: redis.Redis, *raws: bytes) -> None:
-    client.rpush("t:repeat_orphans", *raws)
+def condemned(client: redis.Redis, *raws: bytes) -> None:
+    """A process that died while it ran jobs that had been orphaned as often as they may."""
+    left_behind(client, *raws)
+    for jid in jids(list(raws)):
+        client.set(f"t:orphanings:{jid}", 3)
 
 
 def test_a_job_whose_process_died_too_often_is_dead_with_process_died(
@@ -126,7 +129,7 @@ def test_a_job_whose_process_died_too_often_is_dead_with_process_died(
     for _ in range(3):
         redis_client.delete("t:queue:default")
         left_behind(redis_client, raw)
-        assert rescuer(rig).look()
+        rescuer(rig).look()
     assert queued(redis_client) == []
     [entry] = rig.dead()
     assert (entry["jid"], entry["error_class"]) == (jid, "ProcessDied")
@@ -152,21 +155,21 @@ def test_a_job_that_gets_to_finish_is_forgiven(rigs: Rigs, redis_client: redis.R
     assert not redis_client.exists(f"t:orphanings:{jid}")
 
 
-def test_an_unreadable_parked_job_is_buried_as_it_is_without_hooks(rigs: Rigs, redis_client: redis.Redis) -> None:
-    """Reference 10.2."""
+def test_a_condemned_job_that_is_none_is_buried_as_it_is_without_hooks(rigs: Rigs, redis_client: redis.Redis) -> None:
+    """Reference 10.2: JSON with an id, so that it was counted, and nothing else that a job needs."""
     told: list[Any] = []
-    parked(redis_client, b"\x80 not json")
+    condemned(redis_client, b'{"jid":"x"}')
     rig = rigs(handlers=[told.append])
-    assert rescuer(rig).look()
+    rescuer(rig).look()
     [entry] = rig.dead()
-    assert (entry["class"], entry["raw_payload"]) == ("(unparseable)", "\ufffd not json")
+    assert (entry["class"], entry["raw_payload"], entry["queue"]) == ("(unparseable)", '{"jid":"x"}', "default")
     assert rig.worker._handout.leftover() == []
 
 
 def test_a_vanished_class_dies_with_the_handlers_only(rigs: Rigs, redis_client: redis.Redis) -> None:
     """Reference R59."""
     told: list[str] = []
-    parked(redis_client, foreign("gone"))
+    condemned(redis_client, foreign("gone"))
     rig = rigs(handlers=[lambda payload: told.append(payload["class"])])
     rescuer(rig).look()
     [chore] = rig.worker._handout.leftover()
@@ -174,17 +177,17 @@ def test_a_vanished_class_dies_with_the_handlers_only(rigs: Rigs, redis_client: 
     assert told == ["gone"]
 
 
-def test_a_dead_set_that_cannot_take_it_leaves_the_job_parked_for_the_next_pass(
+def test_a_dead_set_that_cannot_take_it_leaves_the_job_in_progress_for_the_next_pass(
     rigs: Rigs, redis_client: redis.Redis, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Reference R54, R55."""
-    parked(redis_client, foreign("gone"))
+    condemned(redis_client, foreign("gone"))
     redis_client.set("t:dead", "no set")
     rig = rigs(handlers=[print])
     rescuer(rig).look()
-    assert redis_client.llen("t:repeat_orphans") == 1
+    assert redis_client.hlen(IN_PROGRESS) == 1
     assert rig.worker._handout.leftover() == []
-    assert any("recovery failed" in line for line in messages(caplog))
+    assert any(f"the jobs of process {DEAD} could not be recovered" in line for line in messages(caplog))
     redis_client.delete("t:dead")
     rescuer(rig).look()
     assert len(rig.dead()) == len(rig.worker._handout.leftover()) == 1
@@ -194,7 +197,7 @@ def test_two_buriers_at_once_run_each_jobs_hooks_once(rigs: Rigs, redis_client: 
     """Reference R56."""
     told: list[str] = []
     raws = [foreign("gone") for _ in range(100)]
-    parked(redis_client, *raws)
+    condemned(redis_client, *raws)
     pair = [rigs(handlers=[lambda payload: told.append(payload["jid"])]) for _ in range(2)]
     threads = [threading.Thread(target=rescuer(rig).look) for rig in pair]
     for thread in threads:
@@ -218,23 +221,52 @@ def test_a_server_that_has_just_started_is_given_time_for_everybodys_beats(
     rig = rigs(url=start_server().url, orphan_threshold=300.0)
     left_behind(rig.store.client, raw_job())
     assert rig.worker.heartbeat.beat()
-    assert rescuer(rig)._pass() == 2 * rig.config.beat_interval
+    assert rescuer(rig).round() == 2 * rig.config.beat_interval
     assert rig.queued() == 0
-    rescuer(rig)._pass()
+    rescuer(rig).round()
     assert rig.queued() == 1
 
 
 def test_a_new_server_in_the_old_ones_place_is_given_time_too(start_server: StartServer, rigs: Rigs) -> None:
     server = start_server(persistent=True)
     rig = rigs(url=server.url, orphan_threshold=0.9)
-    until(lambda: rig.worker.heartbeat.beat() and rescuer(rig)._pass() != 2 * rig.config.beat_interval, step=0.05)
+    until(lambda: rig.worker.heartbeat.beat() and rescuer(rig).round() != 2 * rig.config.beat_interval, step=0.05)
     left_behind(rig.store.client, raw_job())
     server.stop()
     server.start()
     rig.worker.heartbeat.beat()
     until(rig.worker.heartbeat.beat)
-    assert rescuer(rig)._pass() == 2 * rig.config.beat_interval
+    assert rescuer(rig).round() == 2 * rig.config.beat_interval
     assert rig.queued() == 0
+
+
+def test_a_step_of_the_servers_clock_makes_nobody_dead(
+    rigs: Rigs, redis_client: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """T20: everybody's beats look old until the next one."""
+    rig = rigs(orphan_threshold=300.0)
+    monkeypatch.setattr(rescuer(rig), "_server", redis_client.info("server")["run_id"])
+    rescuer(rig)._clock.tell(redis_client.time()[0] - 200.0)
+    left_behind(redis_client, raw_job())
+    assert rescuer(rig).round() == 2 * rig.config.beat_interval
+    assert redis_client.hlen(IN_PROGRESS) == 1
+    assert rescuer(rig).round() is None
+    assert len(queued(redis_client)) == 1
+
+
+def test_a_server_that_lets_nobody_scan_still_gets_its_registered_processes_looked_at(
+    rigs: Rigs, redis_client: redis.Redis, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Reference 10.1: each source fails on its own."""
+
+    def refused(recovery: Recovery) -> set[str]:
+        raise RedisDenied("Redis does not let us in: NOPERM")
+
+    left_behind(redis_client, raw_job())
+    monkeypatch.setattr(Recovery, "scan", refused)
+    rescuer(rigs()).look()
+    assert len(queued(redis_client)) == 1
+    assert any("no look for unregistered processes" in line for line in messages(caplog))
 
 
 def test_a_process_that_is_out_of_touch_itself_judges_nobody(
@@ -244,7 +276,7 @@ def test_a_process_that_is_out_of_touch_itself_judges_nobody(
     rig = rigs(orphan_threshold=0.5)
     monkeypatch.setattr(rescuer(rig), "_may_judge", lambda: False)
     for _ in range(3):
-        assert rescuer(rig)._pass() == 2 * rig.config.beat_interval
+        assert rescuer(rig).round() == 2 * rig.config.beat_interval
     assert redis_client.hlen(IN_PROGRESS) == 1
 
 
@@ -253,7 +285,8 @@ def test_a_pass_that_lost_the_connection_is_repeated_soon(start_server: StartSer
     server = start_server()
     rig = rigs(url=server.url)
     server.kill()
-    assert not rescuer(rig).look()
+    with pytest.raises(RedisUnavailable):
+        rescuer(rig).round()
 
 
 def test_a_scan_that_lost_the_connection_is_made_again(
@@ -268,8 +301,9 @@ def test_a_scan_that_lost_the_connection_is_made_again(
     one = rescuer(rigs())
     with monkeypatch.context() as patch:
         patch.setattr(Recovery, "scan", cut_off)
-        assert not one.look()
-    assert one.look()
+        with pytest.raises(RedisUnavailable):
+            one.look()
+    one.look()
     assert len(queued(redis_client)) == 1
 
 

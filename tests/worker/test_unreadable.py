@@ -61,7 +61,7 @@ def test_in_every_place_they_are_buried_once_and_the_sound_jobs_run(
         assert (entry["class"], entry["retry"], entry["error_class"]) == ("(unparseable)", False, "UnreadablePayload")
         assert entry["error_message"]
     assert Counter(entry["queue"] for entry in entries) == {"default": 2 * len(UNREADABLE), None: 2 * len(UNREADABLE)}
-    assert not redis_client.exists("t:schedule", "t:retry", "t:inprogress:gone:1:x", "t:repeat_orphans")
+    assert not redis_client.exists("t:schedule", "t:retry", "t:inprogress:gone:1:x")
     assert rig.counts() == (SOUND, 4 * len(UNREADABLE))
     assert all(processor.thread.is_alive() for processor in rig.worker.processors)
     assert told == []

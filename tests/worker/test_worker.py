@@ -10,7 +10,7 @@ import pytest
 import redis
 
 from cogworker_django.definition import job
-from cogworker_django.worker import worker
+from cogworker_django.worker import closing
 from tests.stores import jids, queued
 from tests.support import StartServer
 from tests.worker.rigs import Rigs, messages, reaches, until
@@ -31,9 +31,7 @@ def test_nothing_starts_and_nothing_connects_before_it_is_asked_to(rigs: Rigs, r
 
 def test_it_consists_of_its_threads_and_no_others_and_leaves_none_behind(rigs: Rigs) -> None:
     rig = rigs(concurrency=3).start()
-    assert threads() == {
-        f"cogworker-{name}" for name in ("1", "2", "3", "keeper", "scheduler", "recovery", "heartbeat")
-    }
+    assert threads() == {f"cogworker-{name}" for name in ("1", "2", "3", "keeper", "scheduler", "upkeep", "heartbeat")}
     rig.stop()
     until(lambda: not threads())
 
@@ -108,13 +106,38 @@ def test_a_failure_during_the_drain_is_filed_and_its_hooks_run(rigs: Rigs) -> No
     assert [entry["jid"] for entry in rig.dead()] == told == [jid]
 
 
-def test_a_failure_that_cannot_be_filed_at_the_end_stays_in_progress_for_recovery(
-    rigs: Rigs, redis_client: redis.Redis, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+def test_a_failure_that_cannot_be_filed_at_the_end_is_handed_over_and_filed_by_another(
+    rigs: Rigs, redis_client: redis.Redis, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Reference P27 in our form: not put back on its queue, since it has run; the process stays registered."""
+    """Reference P27, D6: not put back on its queue, since it has run, and nothing of the process is left."""
+    failing()
+    told: list[tuple[str, str]] = []
+    rig = rigs(concurrency=1, fetch_idle_max_interval=30.0).start()
+    redis_client.set("t:dead", "no set")
+    jid = rig.push("fail", retry=False)
+    until(lambda: rig.worker.exchange.hold.refused)
+    rig.stop()
+    assert not redis_client.exists("t:queue:default", f"t:inprogress:{rig.identity}", "t:beats")
+    assert redis_client.llen("t:unsettled") == 1
+    assert rig.counts() == (0, 1)
+    assert "1 failures cannot be filed and are handed over to other processes" in messages(caplog)
+    redis_client.delete("t:dead")
+    other = rigs(handlers=[lambda payload, error: told.append((type(error).__name__, str(error)))]).start()
+    until(lambda: told)
+    [entry] = other.dead()
+    assert entry["jid"] == jid
+    assert told == [("JobFailedError", entry["error_message"])]
+    assert not redis_client.exists("t:unsettled")
+    assert other.counts() == (0, 1)
+
+
+def test_what_can_neither_be_filed_nor_handed_over_stays_in_progress_for_recovery(
+    rigs: Rigs, redis_client: redis.Redis, caplog: pytest.LogCaptureFixture
+) -> None:
     failing()
     rig = rigs(concurrency=1, fetch_idle_max_interval=30.0).start()
     redis_client.set("t:dead", "no set")
+    redis_client.set("t:unsettled", "no list")
     rig.push("fail", retry=False)
     until(lambda: rig.worker.exchange.hold.refused)
     rig.stop()
@@ -253,7 +276,7 @@ def test_an_idle_process_sends_fewer_than_three_commands_a_second(start_server: 
 def test_death_hooks_that_hang_at_the_end_do_not_keep_the_process(
     rigs: Rigs, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(worker, "LAST_HOOKS", 0.05)
+    monkeypatch.setattr(closing, "LAST_HOOKS", 0.05)
     hanging = rigs.holding("unused")
     rig = rigs(concurrency=1).start()
     rig.worker.close()

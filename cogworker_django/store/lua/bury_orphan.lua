@@ -1,28 +1,35 @@
--- Files a job that was orphaned too often in dead, if it is still the first of the waiting ones; it counts as failed.
--- KEYS[1] repeat: the list of jobs that wait to be buried
--- KEYS[2] dead: the sorted set
--- KEYS[3] counter: the job's orphan counter
--- KEYS[4] failed: the counter of all failures
--- KEYS[5] nothing: a key that never exists
--- ARGV[1] job: the raw job as it waits
--- ARGV[2] score: time of death
--- ARGV[3] entry: what is filed
--- ARGV[4] prefix: of all keys
--- ARGV[5] max_jobs: how many dead jobs are kept
--- ARGV[6] max_age: how many seconds they are kept
--- ARGV[7] hours_kept: seconds until an hour's counters expire
--- RETURNS: 1 when this call filed it, 0 when another did
--- BUILDS: prefix .. throughput: .. hour
+-- Files a job of a dead process that was orphaned too often in dead, straight from its hash; it counts as failed. The
+-- token is the fence: whoever's call removes it has buried the job, and nobody else.
+-- KEYS[1] inprogress: the dead process's hash
+-- KEYS[2] beats: the hash of processes, identity to "stamp started concurrency"
+-- KEYS[3] process: what the process tells about itself
+-- KEYS[4] dead: the sorted set of dead jobs
+-- KEYS[5] failed: the counter of all failures
+-- KEYS[6] nothing: a key that never exists
+-- ARGV[1] prefix: of all keys
+-- ARGV[2] identity: of the process
+-- ARGV[3] threshold: seconds without a beat after which it is dead
+-- ARGV[4] token: of the job
+-- ARGV[5] entry: what is filed
+-- ARGV[6] max_jobs: how many dead jobs are kept
+-- ARGV[7] max_age: how many seconds they are kept
+-- ARGV[8] hours_kept: seconds until an hour's counters expire
+-- RETURNS: 1 when this call filed it, 0 when another did or the process lives
+-- BUILDS: prefix .. throughput: .. hour; prefix .. orphanings: .. jid
 --- include lib/clock
 --- include lib/dead
 --- include lib/failures
-local first = redis.call('LINDEX', KEYS[1], 0)
-if first ~= ARGV[1] then return 0 end
-redis.call('DEL', KEYS[5])
-redis.call('ZADD', KEYS[2], ARGV[2], ARGV[3])
-redis.call('LPOP', KEYS[1])
-redis.pcall('DEL', KEYS[3])
-local now = clock()
-count_failures(KEYS[4], ARGV[4], 1, now, ARGV[7])
-trim_dead(KEYS[2], now, tonumber(ARGV[5]), tonumber(ARGV[6]))
+--- include lib/is_alive
+--- include lib/jid_of
+local prefix, identity, token = ARGV[1], ARGV[2], ARGV[4]
+local job = redis.call('HGET', KEYS[1], token)
+if not job or is_alive(KEYS[2], KEYS[3], identity, ARGV[3]) then return 0 end
+local now, jid = clock(), jid_of(job)
+redis.call('DEL', KEYS[6])
+redis.call('ZADD', KEYS[4], stamp(now), ARGV[5])
+redis.call('HDEL', KEYS[1], token)
+if jid then redis.pcall('DEL', prefix .. 'orphanings:' .. jid) end
+count_failures(KEYS[5], prefix, 1, now, ARGV[8])
+trim_dead(KEYS[4], now, tonumber(ARGV[6]), tonumber(ARGV[7]))
+if redis.call('EXISTS', KEYS[1]) == 0 then redis.pcall('HDEL', KEYS[2], identity) end
 return 1

@@ -7,9 +7,10 @@
 -- KEYS[6] retry: the sorted set
 -- KEYS[7] nothing: a key that never exists
 -- ARGV[1] trip: in msgpack: prefix, identity, progress (what is kept beside the stamp of the beat), keep (false in
---   basic mode), done (tokens of plain successes), verdicts ({token, kind, essential commands, commands beside}),
---   gathered ({kind, command} to run once, with $n for the number settled), wanted, waiting (free threads), first
---   (number of the first new token), picks ({queue, number} in the order to look)
+--   basic mode), done (tokens of plain successes), verdicts ({token, kind, essential commands, commands beside}; beside,
+--   delete_if_owner and expire_if_owner are commands too), gathered ({kind, command} to run once, with $n for the
+--   number settled), wanted, waiting (free threads), first (number of the first new token), picks ({queue, number} in
+--   the order to look)
 -- RETURNS: server time, earliest due time or false, whether jobs may carry orphan counters, whether the queues are
 --   empty now, names of the paused queues among the picks, results of the verdicts (settled, gone or the error),
 --   errors of queues, then for each take its queue and its raw jobs
@@ -27,6 +28,20 @@ local function settle_done(tokens)
   end
 end
 
+-- Of a lock only its owner disposes: meanwhile it may have lapsed and be another job's (reference, 17.3).
+local verbs = {}
+function verbs.delete_if_owner(key, owner)
+  if redis.pcall('GET', key) == owner then redis.pcall('DEL', key) end
+end
+function verbs.expire_if_owner(key, owner, seconds)
+  if redis.pcall('GET', key) == owner then redis.pcall('EXPIRE', key, seconds) end
+end
+
+local function do_beside(command)
+  local verb = verbs[command[1]]
+  if verb then verb(unpack(command, 2)) else redis.pcall(unpack(command)) end
+end
+
 -- The token is the fence: when it is gone the job is no longer this process's, and nothing is written about it.
 local function settle(token, kind, essential, beside)
   if keep and #essential > 0 and redis.call('HEXISTS', KEYS[1], token) == 0 then return 'gone' end
@@ -35,7 +50,7 @@ local function settle(token, kind, essential, beside)
     if type(reply) == 'table' and reply.err then return reply.err end
   end
   if keep and redis.call('HDEL', KEYS[1], token) == 0 then return 'gone' end
-  for _, command in ipairs(beside) do redis.pcall(unpack(command)) end
+  for _, command in ipairs(beside) do do_beside(command) end
   counts[kind] = counts[kind] + 1
   return 'settled'
 end
