@@ -15,6 +15,9 @@ from cogworker_django.store.scripts import load
 
 Arg = str | bytes | int | float
 
+SCAN_COUNT = 1000
+"""Keys that one step of a scan looks at."""
+
 
 class Gateway:
     """Runs commands and scripts, with errors translated once.
@@ -46,6 +49,22 @@ class Gateway:
             for command in commands:
                 pipe.execute_command(*command)
             return pipe.execute()
+
+    def scan(self, cursor: int, pattern: str) -> tuple[int, list[bytes]]:
+        """One step through the key space; the cursor to go on from, 0 at its end, and the keys that match.
+
+        Args:
+            cursor: 0 for the first step.
+            pattern: in the server's own way; `patterns.literal` takes text literally.
+        """
+        options: dict[str, Any] = {}
+        if self._pool is None:
+            # All our keys lie in one slot, so on one node of the Cluster.
+            options["target_nodes"] = self.client.get_node_from_key(self.keys.prefix)  # type: ignore[attr-defined]
+        reached, found = self.call("SCAN", cursor, "MATCH", pattern, "COUNT", SCAN_COUNT, **options)
+        if isinstance(reached, dict):
+            (reached,) = reached.values()
+        return int(reached), found
 
     def run(self, name: str, keys: Sequence[str], args: Sequence[Arg] = ()) -> Any:
         """A script by its hash; its text is sent only to a server that does not know it (reference, section 23)."""

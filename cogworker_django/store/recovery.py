@@ -67,9 +67,9 @@ class Recovery:
         found: set[str] = set()
         cursor = 0
         while True:
-            cursor, keys = self._gateway.call("SCAN", cursor, "MATCH", f"{literal(prefix)}*", "COUNT", 1000)
+            cursor, keys = self._gateway.scan(cursor, f"{literal(prefix)}*")
             found |= {key.removeprefix(prefix) for key in _readable(keys)}
-            if int(cursor) == 0:
+            if cursor == 0:
                 return found
 
     def recover(self, identity: str) -> Recovered | None:

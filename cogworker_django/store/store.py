@@ -9,6 +9,7 @@ from cogworker_django.store.clock import RedisClock
 from cogworker_django.store.connection import SPARE, TIMEOUT, connect
 from cogworker_django.store.gateway import Gateway
 from cogworker_django.store.graduation import Graduation
+from cogworker_django.store.guard import Guard
 from cogworker_django.store.jobsets import JobSets
 from cogworker_django.store.keys import Keys
 from cogworker_django.store.process_reader import ProcessReader
@@ -54,6 +55,7 @@ class Store:
             dead_max_age=config.dead_max_age,
         )
         self.unsettled = Unsettled(self.gateway)
+        self.guard = Guard(self.gateway, threshold=config.orphan_threshold)
         self._clients = [self.client]
         self._hour: tuple[int, Gathered] = (-1, [])
 

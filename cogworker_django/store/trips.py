@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence, Set
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import msgspec
 
-from cogworker_django.store.gateway import Gateway
+from cogworker_django.store.gateway import Arg, Gateway
+from cogworker_django.store.guard import KEPT, copy_name
 from cogworker_django.store.settlement import Command, Settlement
 
 Gathered = list[tuple[str, Command]]
@@ -122,6 +124,21 @@ class Trips:
     def held(self) -> set[str]:
         """The tokens in the process's hash."""
         return set(tokens_of(self._gateway.call("HKEYS", self._hash)))
+
+    def restore(self, jobs: Mapping[str, bytes]) -> str | None:
+        """Writes the process's jobs into a fresh hash when a key of another type has taken its place.
+
+        Args:
+            jobs: token and raw job of everything that is not settled.
+
+        Returns:
+            The type that it had; None when it is a hash, or gone.
+        """
+        keys = self._gateway.keys
+        copy = copy_name(keys, self._hash, time.time())
+        args: list[Arg] = [KEPT, *(word for pair in jobs.items() for word in pair)]
+        actual = self._gateway.run("restore", (self._hash, copy, keys.nothing), args)
+        return None if actual is None else str(actual.decode())
 
     def raw(self, tokens: Sequence[str]) -> list[bytes | None]:
         """The raw jobs of tokens; None for one that is gone."""

@@ -57,6 +57,7 @@ class Rescuer:
         self._max_orphanings = max_orphanings
         self._hand_over = hand_over
         self._scanned = False
+        self._scan_until = 0.0
         self._server: str | None = None
         self._clock = RedisClock()
 
@@ -88,6 +89,12 @@ class Rescuer:
             except CogworkerError as error:
                 logger.error("the jobs of process %s could not be recovered: %s", identity, error)
 
+    def lost_registry(self) -> None:
+        """The registry was damaged and begins anew: who died before is in it no more, and is looked for by its hash,
+        until the presence of all of them has expired.
+        """
+        self._scan_until = time.monotonic() + 3 * self._threshold
+
     def _is_new_server(self) -> bool:
         """After a restart or a failover, or a step of its clock, everybody's beats may be old: nobody is judged
         before they beat again.
@@ -106,7 +113,7 @@ class Rescuer:
     def _candidates(self) -> set[str]:
         """Who may be dead. At boot, and while the registry cannot be read, by a look through all keys."""
         identities = self._registered()
-        if not self._scanned:
+        if not self._scanned or time.monotonic() < self._scan_until:
             identities |= self._found()
         return identities
 

@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Sequence
 
+from cogworker_django.core.errors import RedisRefused, RedisUnavailable
 from cogworker_django.store.trips import Trips, number_of
 from cogworker_django.worker.buffer import Buffer
 from cogworker_django.worker.delivery import Delivery
@@ -36,11 +37,24 @@ class Strays:
         """
         # As of before the question: the process may be frozen until long after the answer.
         asked = time.monotonic()
-        held = self._trips.held()
+        held = self._held()
         strays = sorted(held - self._hold.jobs.keys(), key=number_of)
         raws = self._trips.raw(strays)
         self._drop_lost(held, asked)
         self._adopt(strays, raws, asked)
+
+    def _held(self) -> set[str]:
+        try:
+            return self._trips.held()
+        except RedisUnavailable:
+            raise
+        except RedisRefused:
+            # Something has overwritten the hash: what was in it is known here, and nobody else would know it again.
+            actual = self._trips.restore({token: job.raw for token, job in self._hold.jobs.items()})
+            if actual is None:
+                raise
+            logger.error("this process's in-progress hash was a %s: it was moved away and written anew", actual)
+            return self._trips.held()
 
     def _drop_lost(self, held: set[str], asked: float) -> None:
         jobs = self._buffer.empty()

@@ -24,6 +24,7 @@ from cogworker_django.worker.handout import Handout
 from cogworker_django.worker.heartbeat import Heartbeat
 from cogworker_django.worker.judge import Judge
 from cogworker_django.worker.keeper import Keeper
+from cogworker_django.worker.key_guard import KeyGuard
 from cogworker_django.worker.listener import BLOCK, Listener
 from cogworker_django.worker.outage import Collapser
 from cogworker_django.worker.picks import Picks
@@ -221,12 +222,17 @@ class Worker:
     def _make_upkeep(self) -> Upkeep:
         """What is worth doing about once a minute, in this order: what is damaged is out of the way of the others."""
         tasks = [
+            Task("key guard", KeyGuard(self._store.guard, self._plan.names, self._key_moved).look),
             Task("recovery", self._rescuer.round),
             Task("filing", Filer(self._store.unsettled, self._deaths, self._handout.add_chore).look),
             Task("reconciling", self._reconcile),
             Task("listing queues", lambda: self._store.processes.list_queues(self._plan.names)),
         ]
         return Upkeep(tasks, self._outages, interval=self._config.recovery_interval)
+
+    def _key_moved(self, key: str) -> None:
+        if key == self._store.keys.beats:
+            self._rescuer.lost_registry()
 
     def _reconcile(self) -> None:
         self.exchange.suspect()

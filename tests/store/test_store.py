@@ -92,6 +92,13 @@ def use_every_script(store: Store) -> None:
     store.gateway.call("RPUSH", store.keys.unsettled, record_of(filing), b"no record")
     assert store.unsettled.file(record_of(filing), filing, jid(8))
     assert store.unsettled.set_aside(b"no record")
+    for key in (store.keys.signals(ME), store.keys.in_progress(ME)):
+        store.gateway.call("DEL", key)
+        store.gateway.call("SET", key, "wrong")
+    assert process.trips.restore({"9:default": raw_job(jid(9))}) == "string"
+    assert isinstance(store.recovery.scan(), set)
+    damaged = store.guard.damaged(["default"])
+    assert [store.guard.quarantine(key, expected) is not None for key, expected in damaged.items()] == [True]
     process.trips.requeue_all([], set())
     assert store.processes.forget(ME)
 

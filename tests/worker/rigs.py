@@ -239,6 +239,10 @@ class Rig:
         exchange = self.worker.exchange
         return exchange._listener.busy and self.settled() and not exchange.hold.finished
 
+    def looked(self) -> bool:
+        """Whether it has done once what it does once a minute; what a test damages now stays damaged for a while."""
+        return all(task.due > 0 for task in self.worker._upkeep._tasks)
+
     def settled(self) -> bool:
         """Whether nothing waits, runs or is unsettled."""
         waiting = any(self.queued(name) for name, _ in self.config.queues)

@@ -342,9 +342,10 @@ def test_while_too_many_verdicts_wait_nothing_is_fetched(
     monkeypatch.setattr(hold, "MAX_UNSETTLED", 5)
     runs = failing()
     rig = rigs(concurrency=2, fetch_idle_max_interval=0.05)
+    rig.start()
+    until(rig.looked)
     rig.store.client.set("t:dead", "no set")
     rig.push_many("fail", [()] * 300, retry=False)
-    rig.start()
     until(lambda: len(rig.worker.exchange.hold.refused) > 5 and not rig.worker.work.busy)
     ran = len(runs)
     assert ran < 300
@@ -385,8 +386,9 @@ def test_death_hooks_of_a_verdict_that_the_keeper_settled_run_at_once(rigs: Rigs
     told: list[str] = []
     failing()
     rig = rigs(concurrency=2, handlers=[lambda payload: told.append(payload["jid"])], fetch_idle_max_interval=0.05)
-    rig.store.client.set("t:dead", "no set")
     rig.start()
+    until(rig.looked)
+    rig.store.client.set("t:dead", "no set")
     jid = rig.push("fail", retry=False)
     until(lambda: rig.worker.exchange.hold.refused and rig.worker.exchange._listener.busy)
     rig.store.client.delete("t:dead")
@@ -564,8 +566,9 @@ def test_a_queue_that_cannot_be_read_holds_no_other_up_and_is_reported(
 ) -> None:
     seen = rigs.recording()
     rig = rigs(queues=(("broken", 1), ("sound", 1)))
-    rig.store.client.set("t:queue:broken", "no list")
     rig.start()
+    until(rig.looked)
+    rig.store.client.set("t:queue:broken", "no list")
     rig.push("note", 1, queue="sound")
     until(lambda: seen == [1])
     assert any("a queue could not be read: broken: WRONGTYPE" in line for line in messages(caplog))

@@ -318,8 +318,9 @@ def test_a_set_that_cannot_take_a_failure_keeps_it_in_progress_until_it_can(rigs
     runs = failing()
     told: list[Any] = []
     rig = rigs(handlers=[lambda payload: told.append(payload["jid"])], fetch_idle_max_interval=0.05)
-    rig.store.client.set("t:dead", "no set")
     rig.start()
+    until(rig.looked)
+    rig.store.client.set("t:dead", "no set")
     jid = rig.push("fail", retry=False)
     until(lambda: rig.worker.exchange.hold.refused)
     assert (rig.held(), rig.queued(), told) == (1, 0, [])

@@ -9,6 +9,7 @@ import redis
 
 from cogworker_django.core.errors import RedisRefused
 from cogworker_django.store.store import Store
+from cogworker_django.store.trips import Trips
 from cogworker_django.worker.buffer import Buffer
 from cogworker_django.worker.delivery import Delivery
 from cogworker_django.worker.hold import Hold
@@ -94,9 +95,13 @@ def test_what_has_run_and_waits_to_be_settled_is_no_stray(sides: Sides) -> None:
     assert sides.buffered() == []
 
 
-def test_nothing_changes_when_the_server_cannot_be_asked(sides: Sides, redis_client: redis.Redis) -> None:
-    redis_client.set(IN_PROGRESS, "no hash")
+def test_nothing_changes_when_the_server_cannot_be_asked(sides: Sides, monkeypatch: pytest.MonkeyPatch) -> None:
     sides.here(1, 2)
+
+    def refused(trips: Trips) -> set[str]:
+        raise RedisRefused("Redis refused a command: NOPERM")
+
+    monkeypatch.setattr(Trips, "held", refused)
     with pytest.raises(RedisRefused):
         sides.strays.reconcile()
     assert sides.buffered() == [1, 2]

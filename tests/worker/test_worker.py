@@ -113,6 +113,7 @@ def test_a_failure_that_cannot_be_filed_at_the_end_is_handed_over_and_filed_by_a
     failing()
     told: list[tuple[str, str]] = []
     rig = rigs(concurrency=1, fetch_idle_max_interval=30.0).start()
+    until(rig.looked)
     redis_client.set("t:dead", "no set")
     jid = rig.push("fail", retry=False)
     until(lambda: rig.worker.exchange.hold.refused)
@@ -136,6 +137,7 @@ def test_what_can_neither_be_filed_nor_handed_over_stays_in_progress_for_recover
 ) -> None:
     failing()
     rig = rigs(concurrency=1, fetch_idle_max_interval=30.0).start()
+    until(rig.looked)
     redis_client.set("t:dead", "no set")
     redis_client.set("t:unsettled", "no list")
     rig.push("fail", retry=False)

@@ -1,0 +1,52 @@
+"""Keys that a hand or a fault has overwritten with another type: out of the way once a minute (reference, 22)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+
+from cogworker_django.core.errors import CogworkerError, RedisUnavailable
+from cogworker_django.core.text import one_line
+from cogworker_django.store.guard import Guard
+
+logger = logging.getLogger("cogworker")
+
+
+class KeyGuard:
+    """Looks at all keys of ours, and carries on with fresh ones in the place of damaged ones.
+
+    Args:
+        guard: the store's side of it.
+        queues: the names of this process's queues.
+        on_moved: told the name of each key that was moved away.
+    """
+
+    def __init__(self, guard: Guard, queues: Sequence[str], on_moved: Callable[[str], None]) -> None:
+        self._guard = guard
+        self._queues = queues
+        self._on_moved = on_moved
+
+    def look(self) -> None:
+        """One look at all of them.
+
+        Raises:
+            RedisUnavailable: the rest is still to be looked at.
+        """
+        for key, expected in self._guard.damaged(self._queues).items():
+            try:
+                damage = self._guard.quarantine(key, expected)
+            except RedisUnavailable:
+                raise
+            except CogworkerError as error:
+                logger.error("the damaged key %s could not be moved away: %s", one_line(key, 300), error)
+                continue
+            if damage:
+                self._on_moved(key)
+                where = one_line(damage.copy, 400)
+                logger.error(
+                    "key %s was a %s instead of a %s: it was moved to %s, where it is kept for 30 days",
+                    one_line(key, 300),
+                    damage.actual,
+                    expected,
+                    where,
+                )

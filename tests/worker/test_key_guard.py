@@ -1,0 +1,96 @@
+"""Damaged keys under a worker: it carries on with fresh ones, and loses nothing that it knows."""
+
+from __future__ import annotations
+
+import pytest
+import redis
+
+from cogworker_django.core.errors import RedisRefused
+from cogworker_django.store.guard import Damage, Guard
+from cogworker_django.worker.key_guard import KeyGuard
+from tests.stores import raw_job
+from tests.worker.rigs import Rigs, foreign, messages, until
+from tests.worker.test_processor import failing
+
+
+def test_each_damaged_key_is_one_line_in_the_log(
+    rigs: Rigs, redis_client: redis.Redis, caplog: pytest.LogCaptureFixture
+) -> None:
+    redis_client.set("t:queue:default", "no list")
+    redis_client.set("t:dead", "no set")
+    KeyGuard(rigs().store.guard, ["default"], print).look()
+    first, second = sorted(messages(caplog))
+    assert first.startswith("key t:dead was a string instead of a zset: it was moved to t:quarantine:dead:")
+    assert second.startswith("key t:queue:default was a string instead of a list")
+
+
+def test_one_that_cannot_be_moved_does_not_stop_the_others(
+    rigs: Rigs, redis_client: redis.Redis, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    moved = Guard.quarantine
+
+    def refused(guard: Guard, key: str, expected: str) -> Damage | None:
+        if key == "t:retry":
+            raise RedisRefused("Redis refused a command: NOPERM")
+        return moved(guard, key, expected)
+
+    monkeypatch.setattr(Guard, "quarantine", refused)
+    redis_client.set("t:retry", "no set")
+    redis_client.set("t:dead", "no set")
+    KeyGuard(rigs().store.guard, [], print).look()
+    assert redis_client.exists("t:retry")
+    assert not redis_client.exists("t:dead")
+    assert any("t:retry could not be moved away" in line for line in messages(caplog))
+
+
+def test_a_queue_that_was_overwritten_is_served_again_by_itself(rigs: Rigs, redis_client: redis.Redis) -> None:
+    """Reference G3."""
+    seen = rigs.recording()
+    redis_client.set("t:queue:default", "no list")
+    rig = rigs(orphan_threshold=0.3).start()
+    until(lambda: not redis_client.exists("t:queue:default"))
+    rig.push("note", 1)
+    until(lambda: seen == [1] and rig.settled())
+
+
+def test_an_overwritten_in_progress_hash_loses_no_job_and_repeats_none(
+    rigs: Rigs, redis_client: redis.Redis, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What runs is settled, what has failed is filed, and fetching goes on."""
+    seen = rigs.recording()
+    failing()
+    held = rigs.holding()
+    rig = rigs(concurrency=2).start()
+    rig.push("hold")
+    until(lambda: held.started)
+    redis_client.delete(f"t:inprogress:{rig.identity}")
+    redis_client.set(f"t:inprogress:{rig.identity}", "no hash")
+    rig.push("fail")
+    rig.push_many("note", [(n,) for n in range(20)])
+    until(lambda: sorted(seen) == list(range(20)))
+    held.let_go()
+    until(rig.settled)
+    until(lambda: rig.counts() == (21, 1))
+    assert len(rig.retries()) == 1
+    assert len(held.runs) == 1
+    assert any("in-progress hash was a string" in line for line in messages(caplog))
+
+
+def test_a_dead_process_s_overwritten_hash_is_moved_away(rigs: Rigs, redis_client: redis.Redis) -> None:
+    redis_client.set("t:inprogress:gone:1:x", raw_job())
+    redis_client.hset("t:beats", "gone:1:x", "1.0 1 1")
+    rigs(orphan_threshold=0.3).start()
+    until(lambda: not redis_client.exists("t:inprogress:gone:1:x"))
+    until(lambda: not redis_client.hexists("t:beats", "gone:1:x"))
+
+
+def test_who_died_before_the_registry_was_damaged_is_found_all_the_same(rigs: Rigs, redis_client: redis.Redis) -> None:
+    """Its presence has not expired yet when the registry begins anew."""
+    seen = rigs.recording()
+    rig = rigs(orphan_threshold=0.4).start()
+    until(lambda: rig.worker._rescuer._scanned)
+    redis_client.hset("t:inprogress:gone:1:x", "1:default", foreign("note", 1))
+    redis_client.set("t:process:gone:1:x", "{}", px=600)
+    redis_client.delete("t:beats")
+    redis_client.set("t:beats", "no hash")
+    until(lambda: seen == [1] and rig.settled())
