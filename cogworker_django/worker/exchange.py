@@ -34,6 +34,8 @@ Chore = Callable[[], None]
 
 NO_COUNT = "wrong number of arguments"
 """What a server before 6.2 answers to an RPOP with a count."""
+OWN_HASH = "in progress: "
+"""Begins the error of a hash that took no jobs: they are back on their queue, and the hash is to be looked at."""
 
 
 class Exchange:
@@ -97,8 +99,7 @@ class Exchange:
         self._strays = Strays(trips, self.hold, self.buffer)
         self._backoff = Backoff()
         self._counter = 0
-        self._dry = False
-        self._news = False
+        self._dry = self._news = False
         self.suspicious = False
         """Whether what the server holds for this process is to be compared with what it holds itself."""
 
@@ -276,8 +277,7 @@ class Exchange:
         self._alarm.ring()
 
     def _lost_reply(self, error: CogworkerError) -> None:
-        """The server may have moved jobs before the reply was lost: first of all the two sides are compared."""
-        self.suspect()
+        self.suspect()  # the server may have moved jobs before the reply was lost
         self.failed("exchange", error)
 
     def _reconcile(self) -> bool:
@@ -294,5 +294,7 @@ class Exchange:
             self._trips.reliable = self._dry = self.suspicious = False
             logger.warning("Redis is older than 6.2: basic mode, in which a killed process loses its jobs")
             return
+        if error.startswith(OWN_HASH):
+            self.suspect()
         if self._sparing.may_say(error):
             logger.error("a queue could not be read: %s", error)

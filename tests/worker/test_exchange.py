@@ -498,7 +498,7 @@ def test_a_queue_that_does_not_take_its_jobs_back_is_not_asked_all_the_time_and_
     rig.push("hold")
     rig.push_many("note", [(n,) for n in range(2)])
     rig.start()
-    until(lambda: held.started and len(rig.worker.exchange.hold.jobs) == 3)
+    until(lambda: held.started and len(rig.worker.exchange.hold.jobs) == 3 and rig.looked())
     rig.store.client.set("t:queue:default", "no list")
     before = rig.faults.asked
     for _ in range(4):

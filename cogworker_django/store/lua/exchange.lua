@@ -7,13 +7,13 @@
 -- KEYS[6] retry: the sorted set
 -- KEYS[7] nothing: a key that never exists
 -- ARGV[1] trip: in msgpack: prefix, identity, progress (what is kept beside the stamp of the beat), keep (false in
---   basic mode), done (tokens of plain successes), verdicts ({token, kind, essential commands, commands beside}; beside,
---   delete_if_owner and expire_if_owner are commands too), gathered ({kind, command} to run once, with $n for the
---   number settled), wanted, waiting (free threads), first (number of the first new token), picks ({queue, number} in
+--   basic mode), done (tokens of plain successes), verdicts ({token, kind, essential commands, commands beside};
+--   beside, delete_if_owner and expire_if_owner are commands too), gathered ({kind, command} to run once, with $n
+--   for the number settled), wanted, waiting (free threads), first (number of the first new token), picks ({queue, number} in
 --   the order to look)
 -- RETURNS: server time, earliest due time or false, whether jobs may carry orphan counters, whether the queues are
 --   empty now, names of the paused queues among the picks, results of the verdicts (settled, gone or the error),
---   errors of queues, then for each take its queue and its raw jobs
+--   errors of queues (`in progress: ` for that of the hash), then for each take its queue and its raw jobs
 -- BUILDS: prefix .. queue:, bell:, careful: .. queue
 local trip = cmsgpack.unpack(ARGV[1])
 local prefix, keep, wanted = trip.prefix, trip.keep, trip.wanted
@@ -86,7 +86,7 @@ local function hold(queue, jobs)
   local reply = redis.pcall('HSET', KEYS[1], unpack(fields))
   if type(reply) ~= 'table' or not reply.err then return true end
   for i = #jobs, 1, -1 do redis.call('RPUSH', prefix .. 'queue:' .. queue, jobs[i]) end
-  errors[#errors + 1] = reply.err
+  errors[#errors + 1] = 'in progress: ' .. reply.err
   return false
 end
 
