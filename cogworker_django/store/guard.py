@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,8 +24,10 @@ BATCH = 500
 SCAN_STEPS = 10
 """Steps that one look goes through the key space for keys of single jobs, which nothing lists. The next look goes on
 from there: such a key is found within minutes, and no look is long."""
-COPY = re.compile(r":(\d+):[0-9a-f]{8}$")
-"""What is behind the name of the key in the name of its copy: epoch milliseconds and chance."""
+COPY = re.compile(r"(.+):(\d+):[0-9a-f]{8}")
+"""The name of a copy: that of the key, epoch milliseconds and chance."""
+STAMP = re.compile(rb"[\d.]+")
+"""What a beat begins with: epoch seconds."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,8 +77,19 @@ class Guard:
         actual = self._gateway.run("quarantine", (key, copy, self._keys.nothing), (expected, KEPT))
         if actual is None:
             return None
-        self._drop_old_copies(key)
         return Damage(key=key, expected=expected, actual=actual.decode(), copy=copy)
+
+    def trim_copies(self) -> int:
+        """Deletes all but the newest copies of each key; how many went. Reads the whole key space in steps."""
+        copies: dict[str, list[tuple[int, bytes]]] = {}
+        for name in self._scanned(copy_stem(self._keys, "")):
+            match = COPY.fullmatch(name.decode(errors="replace"))
+            if match:
+                copies.setdefault(match[1], []).append((int(match[2]), name))
+        old = [name for of_one in copies.values() for _, name in sorted(of_one)[:-MOST_COPIES]]
+        for first in range(0, len(old), BATCH):
+            self._gateway.call("UNLINK", *old[first : first + BATCH])
+        return len(old)
 
     def _readable(self, command: str, key: str, otherwise: object) -> Any:
         """What a listing says; one that is damaged is dealt with itself, and what it lists at the next look."""
@@ -88,18 +101,28 @@ class Guard:
     def _of_process(self, identity: str, beat: bytes, now: float) -> dict[str, str]:
         keys = self._keys
         expected = {keys.process(identity): "string", keys.work(identity): "string", keys.signals(identity): "list"}
-        stamp = re.match(rb"[\d.]+", beat)
-        if stamp is None or now - float(stamp[0]) > self._threshold:
-            # That of a living process is its own to restore: it knows what was in it.
+        # That of a living process is its own to restore: it knows what was in it.
+        if self._is_dead(identity, beat, now):
             expected[keys.in_progress(identity)] = "hash"
         return expected
+
+    def _is_dead(self, identity: str, beat: bytes, now: float) -> bool:
+        """As recovery has it: of a process whose stamp cannot be read, its presence decides (lib/is_alive.lua)."""
+        stamp = _stamp(beat)
+        if stamp is None:
+            return not self._gateway.call("EXISTS", self._keys.process(identity))
+        return now - stamp > self._threshold
 
     def _of_jobs(self) -> dict[str, str]:
         """Some of the records of failed attempts. Orphan counters are made anew by the scripts that meet them."""
         pattern = literal(self._keys.attempts("")) + "*"
         expected: dict[str, str] = {}
         for _ in range(SCAN_STEPS):
-            self._cursor, found = self._gateway.scan(self._cursor, pattern)
+            try:
+                self._cursor, found = self._gateway.scan(self._cursor, pattern)
+            except RedisRefused:
+                # A user that may not look around; recovery tells about it.
+                break
             expected |= {key.decode(errors="replace"): "list" for key in found}
             if self._cursor == 0:
                 break
@@ -115,20 +138,11 @@ class Guard:
                     wrong[name] = expected[name]
         return wrong
 
-    def _drop_old_copies(self, key: str) -> None:
-        stem = copy_stem(self._keys, key)
-        copies: list[tuple[int, bytes]] = []
-        for name in self._copies(stem):
-            match = COPY.fullmatch(name.decode(errors="replace").removeprefix(stem))
-            if match:  # and not a copy of a longer key that merely begins like this one
-                copies.append((int(match[1]), name))
-        for _, name in sorted(copies)[:-MOST_COPIES]:
-            self._gateway.call("UNLINK", name)
-
-    def _copies(self, stem: str) -> Iterable[bytes]:
+    def _scanned(self, start: str) -> Iterator[bytes]:
+        """All keys that begin like this."""
         cursor = 0
         while True:
-            cursor, found = self._gateway.scan(cursor, f"{literal(stem)}:*")
+            cursor, found = self._gateway.scan(cursor, f"{literal(start)}*")
             yield from found
             if cursor == 0:
                 return
@@ -162,3 +176,11 @@ def _fixed(keys: Keys) -> dict[str, str]:
 
 def _of_queue(keys: Keys, name: str) -> dict[str, str]:
     return {keys.queue(name): "list", keys.bell(name): "list", keys.careful(name): "string"}
+
+
+def _stamp(beat: bytes) -> float | None:
+    found = STAMP.match(beat)
+    try:
+        return float(found[0]) if found else None
+    except ValueError:
+        return None

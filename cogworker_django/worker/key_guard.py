@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from cogworker_django.core.errors import CogworkerError, RedisUnavailable
 from cogworker_django.core.text import one_line
@@ -32,21 +32,34 @@ class KeyGuard:
         Raises:
             RedisUnavailable: the rest is still to be looked at.
         """
-        for key, expected in self._guard.damaged(self._queues).items():
-            try:
-                damage = self._guard.quarantine(key, expected)
-            except RedisUnavailable:
-                raise
-            except CogworkerError as error:
-                logger.error("the damaged key %s could not be moved away: %s", one_line(key, 300), error)
-                continue
-            if damage:
-                self._on_moved(key)
-                where = one_line(damage.copy, 400)
-                logger.error(
-                    "key %s was a %s instead of a %s: it was moved to %s, where it is kept for 30 days",
-                    one_line(key, 300),
-                    damage.actual,
-                    expected,
-                    where,
-                )
+        if self.mend(self._guard.damaged(self._queues)):
+            self._guard.trim_copies()
+
+    def mend(self, damaged: Mapping[str, str]) -> bool:
+        """Moves keys away that are still damaged, each by itself.
+
+        Args:
+            damaged: the keys, and the type that each should have.
+
+        Returns:
+            Whether one of them was moved.
+
+        Raises:
+            RedisUnavailable: the rest is still to be moved.
+        """
+        return sum(self._mend(key, expected) for key, expected in damaged.items()) > 0
+
+    def _mend(self, key: str, expected: str) -> bool:
+        try:
+            damage = self._guard.quarantine(key, expected)
+        except RedisUnavailable:
+            raise
+        except CogworkerError as error:
+            logger.error("the damaged key %s could not be moved away: %s", one_line(key, 300), error)
+            return False
+        if damage is None:
+            return False
+        self._on_moved(key)
+        words = "key %s was a %s instead of a %s: it was moved to %s, where it is kept for 30 days"
+        logger.error(words, one_line(key, 300), damage.actual, expected, one_line(damage.copy, 400))
+        return True

@@ -120,19 +120,46 @@ def test_two_quarantines_in_one_second_keep_both_copies_and_the_newest_five_stay
     """Reference G4, 22: copies of a longer key that merely begins like this one are not touched."""
     damage(redis_client, "queue:mine:more", "list")
     store.guard.quarantine("t:queue:mine:more", "list")
+    redis_client.set("t:quarantine:queue:mine:1:no copy", "foreign")
     for number in range(MOST_COPIES + 3):
         redis_client.set("t:queue:mine", number)
         store.guard.quarantine("t:queue:mine", "list")
-        assert len([c for c in copies(redis_client, "queue:mine") if b"more" not in c]) == min(number + 1, MOST_COPIES)
-    kept = {redis_client.get(copy) for copy in copies(redis_client, "queue:mine") if b"more" not in copy}
-    # Those of one millisecond are all as new as each other.
-    assert len(kept) == MOST_COPIES
+        redis_client.set(f"t:quarantine:queue:mine:{number}:{number:08d}", "an older one")
+    assert store.guard.trim_copies() == MOST_COPIES + 3 + 3
+    kept = copies(redis_client, "queue:mine")
+    assert len(kept) == MOST_COPIES + 2
+    assert redis_client.get("t:quarantine:queue:mine:1:no copy") == b"foreign"
     assert len(copies(redis_client, "queue:mine:more")) == 1
+    assert b"an older one" not in {redis_client.get(copy) for copy in kept}
+    assert store.guard.trim_copies() == 0
 
 
 def test_the_hash_of_a_living_process_is_left_to_it(store: Store, redis_client: redis.Redis) -> None:
     damage(redis_client, f"inprogress:{ME}", "hash")
     assert look(store) == []
+
+
+@pytest.mark.parametrize("stamp", ["1.2.3 1 1", "...", "", "inf 1 1", "soon"])
+def test_where_the_stamp_cannot_be_read_presence_decides_who_lives(
+    stamp: str, store: Store, redis_client: redis.Redis
+) -> None:
+    """As with recovery: a damaged registry makes nobody a dead one, and switches no look off."""
+    redis_client.hset("t:beats", mapping={ME: stamp, GONE: stamp})
+    redis_client.set(f"t:process:{ME}", "{}")
+    damage(redis_client, f"inprogress:{ME}", "hash")
+    damage(redis_client, f"inprogress:{GONE}", "hash")
+    assert look(store) == [f"inprogress:{GONE}"]
+
+
+def test_a_user_that_may_not_look_around_has_the_other_keys_looked_at(
+    start_server: StartServer,
+) -> None:
+    server = start_server()
+    store = open_store(server.url)
+    damage(store.client, "retry")
+    store.client.execute_command("ACL", "SETUSER", "default", "-scan")
+    assert look(store) == ["retry"]
+    store.client.close()
 
 
 def test_a_key_that_is_right_by_then_is_left_alone(store: Store, redis_client: redis.Redis) -> None:
