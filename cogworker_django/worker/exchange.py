@@ -193,13 +193,13 @@ class Exchange:
             self.buffer.renew([job for job in jobs if job.token in self.hold.jobs], asked)
 
     def requeue_rest(self) -> int:
-        """Puts everything back that has not run to its end, running jobs included; how many jobs went.
-
-        Raises:
-            RedisUnavailable: they stay in the hash, for others to recover.
+        """Puts everything back that has not run to its end, running jobs included; how many jobs went. Raises
+        RedisUnavailable when they stay in the hash, for others to recover.
         """
         with self.lock:
             self.buffer.empty()
+            if self._trips.reliable:
+                self._strays.held()
             waiting = self.hold.waiting()
             unfinished = [job for token, job in self.hold.jobs.items() if token not in waiting]
             return self._trips.requeue_all(unfinished, waiting)

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import logging
 import time
 
-from cogworker_django.core.errors import CogworkerError
+from cogworker_django.core.errors import CogworkerError, RedisUnavailable
+from cogworker_django.core.text import one_line
 from cogworker_django.store.settlement import Settlement
 from cogworker_django.worker.delivery import Delivery
 from cogworker_django.worker.exchange import Chore, Exchange
 from cogworker_django.worker.gates import Alarm, Gate, WaitingRoom
 from cogworker_django.worker.listener import Listener
-from cogworker_django.worker.outage import Collapser
+from cogworker_django.worker.outage import Collapser, Sparing
+
+logger = logging.getLogger("cogworker")
 
 SEND_HOME = 0.5
 SEND_HOME_STEP = 0.005
 """Seconds that a stop tries to end the wait at the bells at most, and between two tries."""
+LISTEN_AGAIN = 0.2
+"""Seconds after which a wait that Redis refused is tried again."""
 DOUBT_PAUSE = 0.01
 """Seconds until a thread asks again about such a job while another thread does."""
 
@@ -42,6 +48,7 @@ class Handout:
         self._listener = listener
         self._alarm = alarm
         self._outages = outages
+        self._sparing = Sparing()
 
     def take(self, gate: Gate) -> Delivery | Chore | None:
         """The next thing to do; waits for it.
@@ -163,8 +170,14 @@ class Handout:
         try:
             if self._listener.listen():
                 self._exchange.expect_jobs()
-        except CogworkerError as error:
+        except RedisUnavailable as error:
             self._exchange.failed("waiting for jobs", error)
+        except CogworkerError as error:
+            # One damaged bell refuses the wait at all of them: until it is mended the keeper's look finds the jobs,
+            # and the trips are not held up.
+            if self._sparing.may_say(str(error)):
+                logger.error("waiting for jobs failed: %s", one_line(str(error), 500))
+            time.sleep(LISTEN_AGAIN)
         else:
             self._exchange.vitals.fetched()
             self._outages.succeeded("waiting for jobs")

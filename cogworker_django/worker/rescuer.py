@@ -142,13 +142,13 @@ class Rescuer:
         recovered = self._store.recovery.recover(identity)
         if recovered is None:
             return
+        for token, raw in self._store.recovery.condemned(identity, recovered.condemned):
+            self._bury(identity, token, raw)
         if recovered.moved:
             logger.warning("requeued %d jobs of the dead process %s", recovered.moved, identity)
             self._report_unread(recovered.queues)
         if recovered.failed:
             logger.error("%d jobs of the dead process %s could not be put back", recovered.failed, identity)
-        for token, raw in self._store.recovery.condemned(identity, recovered.condemned):
-            self._bury(identity, token, raw)
 
     def _report_unread(self, queues: set[str]) -> None:
         read_by_somebody = {

@@ -37,13 +37,19 @@ class Strays:
         """
         # As of before the question: the process may be frozen until long after the answer.
         asked = time.monotonic()
-        held = self._held()
+        held = self.held()
         strays = sorted(held - self._hold.jobs.keys(), key=number_of)
         raws = self._trips.raw(strays)
         self._drop_lost(held, asked)
         self._adopt(strays, raws, asked)
 
-    def _held(self) -> set[str]:
+    def held(self) -> set[str]:
+        """The tokens of what the server holds for this process; its hash is written anew if it was overwritten.
+
+        Raises:
+            RedisUnavailable: nothing has changed.
+            RedisRefused: the same.
+        """
         try:
             return self._trips.held()
         except RedisUnavailable:

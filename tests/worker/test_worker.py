@@ -266,7 +266,7 @@ def test_an_idle_process_sends_fewer_than_three_commands_a_second(start_server: 
     urls = []
     for queues in ((("default", 1),), (("high", 3), ("default", 2), ("low", 1))):
         rig = rigs(url=start_server().url, concurrency=10, queues=queues).start()
-        until(rig.idle)
+        until(lambda rig=rig: rig.idle() and rig.looked())  # type: ignore[misc]
         urls.append(rig.config.redis.url or "")
     for _ in range(8):
         time.sleep(0.1)  # it settles in: threads connect, and look around for the first time

@@ -15,10 +15,11 @@
 -- ARGV[7] max_age: how many seconds they are kept
 -- ARGV[8] hours_kept: seconds until an hour's counters expire
 -- RETURNS: 1 when this call filed it, 0 when another did or the process lives
--- BUILDS: prefix .. throughput: .. hour; prefix .. orphanings: .. jid
+-- BUILDS: prefix .. throughput: .. hour; prefix .. orphanings: .. jid; prefix .. signals: .. identity
 --- include lib/clock
 --- include lib/dead
 --- include lib/failures
+--- include lib/forget_dead
 --- include lib/is_alive
 --- include lib/jid_of
 local prefix, identity, token = ARGV[1], ARGV[2], ARGV[4]
@@ -31,5 +32,5 @@ redis.call('HDEL', KEYS[1], token)
 if jid then redis.pcall('DEL', prefix .. 'orphanings:' .. jid) end
 count_failures(KEYS[5], prefix, 1, now, ARGV[8])
 trim_dead(KEYS[4], now, tonumber(ARGV[6]), tonumber(ARGV[7]))
-if redis.call('EXISTS', KEYS[1]) == 0 then redis.pcall('HDEL', KEYS[2], identity) end
+forget_dead(KEYS[1], KEYS[2], prefix, identity)
 return 1

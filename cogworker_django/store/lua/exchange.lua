@@ -73,7 +73,7 @@ for _, gathered in ipairs(trip.gathered) do gather(gathered[1], gathered[2]) end
 local time = redis.call('TIME')
 local now = string.format('%d.%06d', time[1], time[2])
 local orphaned = redis.call('EXISTS', KEYS[4])
-local paused, errors, takes, taken = {}, {}, {}, 0
+local paused, errors, takes, taken, refused = {}, {}, {}, 0, false
 
 -- Destination and source swap places here, as the pop is what frees memory; a refused write puts the jobs back.
 local function hold(queue, jobs)
@@ -87,6 +87,7 @@ local function hold(queue, jobs)
   if type(reply) ~= 'table' or not reply.err then return true end
   for i = #jobs, 1, -1 do redis.call('RPUSH', prefix .. 'queue:' .. queue, jobs[i]) end
   errors[#errors + 1] = 'in progress: ' .. reply.err
+  refused = true
   return false
 end
 
@@ -163,7 +164,7 @@ if wanted > 0 then
   local limit = wanted
   for _, pick in ipairs(trip.picks) do take(pick[1], pick[2]) end
   for _, pick in ipairs(trip.picks) do take(pick[1], asked) end
-  if taken < limit then
+  if taken < limit and not refused then
     silence(trip.picks)
     dry = 1
   end

@@ -16,8 +16,10 @@
 -- ARGV[8...] tokens: at most 1,000, in descending order, so that the first is the next to run again
 -- RETURNS: nothing when it lives; else how many were moved, how many could not be, the queues put onto, the tokens to
 --   be buried
--- BUILDS: prefix .. queue:, bell:, careful: .. the queue named in the token; prefix .. orphanings: .. jid
+-- BUILDS: prefix .. queue:, bell:, careful: .. the queue named in the token; prefix .. orphanings: .. jid;
+--   prefix .. signals: .. identity
 --- include lib/ring
+--- include lib/forget_dead
 --- include lib/is_alive
 --- include lib/is_error
 --- include lib/jid_of
@@ -63,5 +65,5 @@ for queue, number in pairs(queues) do
   names[#names + 1] = queue
 end
 if moved > 0 then redis.call('SET', KEYS[4], '1', 'EX', ARGV[5]) end
-if redis.call('EXISTS', KEYS[1]) == 0 then redis.pcall('HDEL', KEYS[2], identity) end
+forget_dead(KEYS[1], KEYS[2], prefix, identity)
 return {moved, failed, names, condemned}
