@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -68,6 +68,8 @@ class Evidence:
     """Extra runs of whatever job that the faults of the scenario explain: lost replies."""
     processed: int
     failed: int
+    dropped: Collection[str] = ()
+    """Jids that may be in no place although they never finished: deleted by hand, or discarded by their hooks."""
     buried: int = 0
     """Jobs that count as failed without a run having failed: they killed their processes."""
 
@@ -79,7 +81,8 @@ def faults(evidence: Evidence) -> list[str]:
 
 def _lost(evidence: Evidence) -> Iterable[str]:
     finished = {run.jid for run in evidence.runs if run.ended is not None and not run.failed}
-    lost = [jid for jid in evidence.accepted if jid not in finished and jid not in evidence.left.places]
+    found = {*finished, *evidence.left.places, *evidence.dropped}
+    lost = [jid for jid in evidence.accepted if jid not in found]
     if lost:
         yield f"{len(lost)} jobs were lost: {lost[:SHOWN]}"
     if len(set(evidence.accepted)) != len(evidence.accepted):

@@ -38,6 +38,19 @@ def fail_after(seconds: float) -> None:
         raise ValueError("it was bound to fail")
 
 
+@job(name="drop")
+def drop() -> None:
+    """Fail, and want no more of it."""
+    with recorded():
+        raise ValueError("of no use any more")
+
+
+@drop.retry_in
+def drop_it(_count: int) -> str:
+    """Discard the job."""
+    return "discard"
+
+
 @job(name="exit_process")
 def exit_process() -> None:
     """Take the whole process along, without a word."""
