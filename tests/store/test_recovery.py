@@ -485,3 +485,15 @@ def test_two_buriers_at_once_bury_each_job_once_between_them(redis_url: str, red
         thread.join(20)
     assert sorted(buried) == sorted(tokens)
     assert redis_client.get("t:stats:failed") == b"200"
+
+
+def test_commands_that_a_dead_process_has_not_read_go_with_it(store: Store, redis_client: redis.Redis) -> None:
+    """They have no expiry where they are wake-ups of its own."""
+    leave(redis_client, 1)
+    redis_client.lpush(f"t:signals:{DEAD}", "wake")
+    redis_client.set("t:queue:default", "no list")
+    recovered(store)
+    assert redis_client.exists(f"t:signals:{DEAD}")
+    redis_client.delete("t:queue:default")
+    recovered(store)
+    assert not redis_client.exists(f"t:signals:{DEAD}", "t:beats")

@@ -162,11 +162,14 @@ def test_a_hash_of_the_wrong_type_puts_what_was_taken_back_in_order(
     process: Traveller, redis_client: redis.Redis
 ) -> None:
     raws = put(redis_client, 5)
+    redis_client.rpush("t:bell:default", "1")
     redis_client.set(IN_PROGRESS, "no hash")
     landing = process.go(3)
     assert landing.jobs == []
     assert landing.errors
     assert queued(redis_client)[::-1] == raws
+    assert not landing.dry
+    assert redis_client.llen("t:bell:default") == 1, "others have lost what wakes them for these jobs"
 
 
 # Bells

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 import redis
 
 from cogworker_django.core.errors import RedisRefused
 from cogworker_django.store.guard import Damage, Guard
 from cogworker_django.worker.key_guard import KeyGuard
-from tests.stores import raw_job
+from tests.stores import queued, raw_job
 from tests.worker.rigs import Rigs, foreign, messages, until
 from tests.worker.test_processor import failing
 
@@ -94,3 +96,33 @@ def test_who_died_before_the_registry_was_damaged_is_found_all_the_same(rigs: Ri
     redis_client.delete("t:beats")
     redis_client.set("t:beats", "no hash")
     until(lambda: seen == [1] and rig.settled())
+
+
+def test_a_stop_puts_back_what_was_in_an_overwritten_hash(rigs: Rigs, redis_client: redis.Redis) -> None:
+    """Nobody else knows the jobs any more."""
+    held = rigs.holding()
+    rig = rigs(concurrency=2).start()
+    until(rig.looked)
+    jids = {rig.push("hold"), rig.push("hold")}
+    until(lambda: held.started == 2)
+    redis_client.delete(f"t:inprogress:{rig.identity}")
+    redis_client.set(f"t:inprogress:{rig.identity}", "no hash")
+    rig.worker.close()
+    rig.worker.finish()
+    assert {json.loads(raw)["jid"] for raw in queued(redis_client)} == jids
+    held.let_go()
+
+
+def test_a_damaged_bell_holds_up_neither_the_trips_nor_the_log(
+    rigs: Rigs, redis_client: redis.Redis, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It refuses the wait at all bells; until the guard's next look jobs are found by looking."""
+    seen = rigs.recording()
+    rig = rigs(fetch_idle_max_interval=0.05).start()
+    until(lambda: rig.idle() and rig.looked())
+    redis_client.set("t:schedule_bell", "no list")
+    for number in range(5):
+        rig.push("note", number)
+        until(lambda number=number: len(seen) > number and rig.settled())  # type: ignore[misc]
+    until(lambda: any("waiting for jobs failed" in line for line in messages(caplog)))
+    assert len([line for line in messages(caplog) if "waiting for jobs failed" in line]) == 1
