@@ -15,7 +15,7 @@ from django.utils.safestring import mark_safe
 from hypothesis import given
 
 from cogworker_django.core import codec
-from cogworker_django.core.arguments import MAX_DEPTH, checked, duplicate
+from cogworker_django.core.arguments import MAX_DEPTH, MAX_INTEGER_BITS, SHOWN_STEPS, checked, duplicate
 from tests.core.test_codec import JSON, exact
 
 
@@ -173,3 +173,36 @@ def test_a_caller_deep_in_a_recursion_gets_a_value_error_too() -> None:
 
     with pytest.raises(ValueError, match="more than 200"):
         deepest()
+
+
+def path_of(levels: int) -> str:
+    with pytest.raises(TypeError) as caught:
+        checked(put_into_lists(object(), levels), "x")
+    return str(caught.value).partition(": ")[0]
+
+
+def put_into_lists(value: object, levels: int) -> object:
+    for _ in range(levels):
+        value = [0, value]
+    return value
+
+
+def test_a_place_shows_its_outermost_steps_and_that_there_are_more() -> None:
+    assert path_of(SHOWN_STEPS) == "x" + "[1]" * SHOWN_STEPS
+    assert path_of(SHOWN_STEPS + 1) == "x" + "[1]" * SHOWN_STEPS + "…"
+
+
+def test_dicts_are_allowed_in_each_other_up_to_the_limit_and_not_beyond() -> None:
+    value: dict[str, Any] = {}
+    for _ in range(MAX_DEPTH - 1):
+        value = {"a": value}
+    assert checked(value, "args") == value
+    with pytest.raises(ValueError, match="more than 200"):
+        checked({"a": value}, "args")
+
+
+def test_an_integer_of_as_many_bits_as_allowed_passes_and_no_larger_one() -> None:
+    largest = (1 << MAX_INTEGER_BITS) - 1
+    assert checked(largest, "x") == largest
+    with pytest.raises(ValueError, match="too many digits"):
+        checked(largest + 1, "x")

@@ -240,3 +240,24 @@ def test_a_configuration_cannot_be_changed_and_hides_the_token() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         config.concurrency = 5  # type: ignore[misc]  # it is the point
     assert "hunter2" not in repr(config)
+
+
+def test_an_entry_without_a_name_is_named_after_its_job() -> None:
+    entries = [{"cron": "* * * * *", "job": "a.B"}, {"cron": "* * * * *", "job": "a.C"}]
+    assert parse(PERIODIC=entries).periodic == tuple(entries)
+    assert problems_of({"PERIODIC": [*entries, {"cron": "@daily", "job": "x", "name": "a.C"}]}) == [
+        "COGWORKER[\"PERIODIC\"][2]: the name 'a.C' is used twice; give each entry its own."
+    ]
+
+
+def test_the_alias_of_a_cache_is_resolved_where_the_settings_are_read() -> None:
+    def cache(alias: str, place: str) -> RedisTarget:
+        return RedisTarget(host=f"{alias} at {place}")
+
+    target = Config.parse({"REDIS": {"CACHE": "jobs"}}, {}, cache).redis
+    assert target.host == 'jobs at COGWORKER["REDIS"]["CACHE"]'
+
+
+def test_an_environment_may_be_a_label_with_a_tone() -> None:
+    environment = {"label": "Production", "tone": "red"}
+    assert parse(WEB={"ENVIRONMENT": environment}).web.environment == environment

@@ -57,3 +57,7 @@ def test_what_a_hook_raises_goes_through() -> None:
 
     with pytest.raises(KeyError, match="mine"):
         call_with_fitting(fails, 1)
+
+
+def test_a_hook_that_takes_any_number_gets_no_more_than_there_is() -> None:
+    assert call_with_fitting(lambda *args: len(args), *range(5)) == 5

@@ -42,3 +42,21 @@ def test_many_jids_are_as_good_as_single_ones() -> None:
     assert len(set(jids)) == 1000
     assert all(re.fullmatch("[0-9a-f]{24}", jid) for jid in jids)
     assert new_jids(0) == []
+
+
+def test_a_host_without_a_name_is_called_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DYNO", raising=False)
+    monkeypatch.setattr(socket, "gethostname", lambda: "")
+    assert new_identity().startswith(f"host:{os.getpid()}:")
+
+
+def test_many_jids_take_no_more_random_bytes_than_they_need(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def urandom(count: int) -> bytes:
+        asked.append(count)
+        return bytes(count)
+
+    monkeypatch.setattr(os, "urandom", urandom)
+    assert new_jids(3) == ["0" * 24] * 3
+    assert asked == [36]

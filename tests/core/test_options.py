@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from cogworker_django.core.options import JobOptions
+from cogworker_django.core.options import JobOptions, refuse_attributes
 from cogworker_django.core.payload import RESERVED
 
 
@@ -76,3 +76,14 @@ def test_options_share_nothing_with_the_caller_and_are_frozen() -> None:
         options.queue = "x"  # type: ignore[misc]  # what the test is about
     with pytest.raises(TypeError):
         options.extra["x"] = 1  # type: ignore[index]  # what the test is about
+
+
+def test_options_that_nothing_changes_are_the_same_object() -> None:
+    options = JobOptions()
+    assert options.merged() is options
+
+
+def test_what_a_class_defines_besides_options_is_left_alone() -> None:
+    refuse_attributes("Job", {"queue": lambda self: 1, "size": 5, "name": "x"})
+    with pytest.raises(TypeError, match=r"^Job\.queue: options are keywords"):
+        refuse_attributes("Job", {"unique": "x", "queue": "low"})

@@ -123,3 +123,18 @@ def test_a_payload_over_the_limit_is_refused_with_size_limit_and_setting() -> No
     assert encoded(JOB, size) == codec.encode(JOB)
     with pytest.raises(ValueError, match=rf"{size} bytes, over the limit of {size - 1} .*MAX_PAYLOAD_BYTES"):
         encoded(JOB, size - 1)
+
+
+def test_the_first_failure_is_kept_from_whatever_an_entry_tells_of_it() -> None:
+    assert failed({**JOB, "failed_at": 3.0}, "E", "", 10.0)["first_failed_at"] == 3.0
+    assert failed({**JOB, "failed_at": 3.0, "first_failed_at": 2.0}, "E", "", 10.0)["first_failed_at"] == 2.0
+    assert orphaned({**JOB, "failed_at": 3.0, "first_failed_at": 2.0}, 3, 10.0)["first_failed_at"] == 2.0
+
+
+def test_interruptions_are_counted_apart_from_failures() -> None:
+    entry = interrupted({**JOB, "retry_count": 7, "interrupted_count": 1}, KeyError(), 1.0)
+    assert (entry["retry_count"], entry["interrupted_count"]) == (8, 2)
+
+
+def test_one_failure_counts_as_one() -> None:
+    assert failures({"retry_count": 1}) == 1

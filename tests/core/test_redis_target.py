@@ -134,3 +134,72 @@ def test_the_alias_of_a_cache_is_resolved_by_whoever_knows_the_caches() -> None:
 
     assert read_target({"CACHE": "jobs"}, PLACE, cache=cache).host == "cache"
     assert asked == [("jobs", f'{PLACE}["CACHE"]')]
+
+
+@pytest.mark.parametrize(
+    ("value", "target"),
+    [
+        (
+            {
+                "SENTINELS": ["[::1]:7", "a:b", ("c", 65_535)],
+                "SERVICE": "m",
+                "DB": 2,
+                "PASSWORD": "pw",
+                "username": "u",
+            },
+            RedisTarget(
+                sentinels=(("[::1]", 7), ("a:b", 26_379), ("c", 65_535)),
+                service="m",
+                db=2,
+                password="pw",
+                options={"username": "u"},
+            ),
+        ),
+        (
+            {"SENTINELS": ["a"], "SERVICE": "m", "SSL": False},
+            RedisTarget(sentinels=(("a", 26_379),), service="m"),
+        ),
+        (
+            {"HOST": "h", "PASSWORD": "pw", "PORT": 65_535, "client_name": "x"},
+            RedisTarget(host="h", password="pw", port=65_535, options={"client_name": "x"}),
+        ),
+        (
+            {"CLUSTER": True, "URL": "redis://h/0", "username": "u"},
+            RedisTarget(url="redis://h/0", cluster=True, options={"username": "u"}),
+        ),
+        ({"CLUSTER": True, "URL": "redis://h/"}, RedisTarget(url="redis://h/", cluster=True)),
+        ("redis://h/", RedisTarget(url="redis://h/")),
+        ("redis://h/7/", RedisTarget(url="redis://h/7/")),
+    ],
+)
+def test_every_part_of_an_address_reaches_the_target(value: object, target: RedisTarget) -> None:
+    assert read_target(value, PLACE) == target
+
+
+@pytest.mark.parametrize(
+    ("url", "safe"),
+    [
+        ("unix:///run/a%20b.sock", "unix:///run/a b.sock"),
+        ("redis://", "redis://localhost:6379/0"),
+        ("redis://h/3/", "redis://h:6379/3"),
+        ("redis://h/?db=4", "redis://h:6379/4"),
+    ],
+)
+def test_a_url_is_shown_with_what_it_leaves_out(url: str, safe: str) -> None:
+    assert RedisTarget(url=url).safe == safe
+
+
+def test_a_fault_in_one_key_hides_no_fault_of_another_and_adds_none() -> None:
+    found = problems_of({"SENTINELS": 5, "SERVICE": "", "DB": "x", "SSL": "x", "PASSWORD": 5})
+    assert [problem.removeprefix(PLACE).partition(": ")[0] for problem in found] == [
+        '["SENTINELS"]',
+        '["SERVICE"]',
+        '["DB"]',
+        '["PASSWORD"]',
+        '["SSL"]',
+    ]
+
+
+def test_the_clients_own_options_belong_to_every_form_but_that_of_a_cache() -> None:
+    for form in ({"URL": "redis://h"}, {"HOST": "h"}, {"SENTINELS": ["a"], "SERVICE": "m"}):
+        assert read_target({**form, "ssl_ca_certs": "/ca.pem"}, PLACE).options == {"ssl_ca_certs": "/ca.pem"}

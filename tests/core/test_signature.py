@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cogworker_django.core.signature import CallSignature, accept_any, refuse_all, signature_of
+from cogworker_django.core.signature import CallSignature, accept_any, perform_signature, refuse_all, signature_of
 
 FUNCTIONS: list[Callable[..., Any]] = [
     lambda: 1,
@@ -71,3 +71,51 @@ def test_annotations_that_cannot_be_evaluated_do_not_matter() -> None:
 def test_a_callable_that_does_not_tell_has_no_signature() -> None:
     assert signature_of(max) is None
     assert signature_of(5) is None  # type: ignore[arg-type]  # what the test is about
+
+
+@pytest.mark.parametrize(
+    ("function", "least", "most"),
+    [
+        (lambda a, b=2: 1, 1, 2),
+        (lambda a, /, b: 1, 2, 2),
+        (lambda *args: 1, 0, float("inf")),
+        (lambda a, *args, k=1, **more: 1, 1, float("inf")),
+        (lambda a, b, c, *, k=1: 1, 3, 3),
+    ],
+)
+def test_positional_calls_within_the_range_pass_without_being_bound(
+    function: Callable[..., Any], least: int, most: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    signature = CallSignature("demo.Report", inspect.signature(function))
+    bound: list[tuple[object, ...]] = []
+    monkeypatch.setattr(inspect.Signature, "bind", lambda self, *args, **kwargs: bound.append(args))
+    for count in range(6):
+        signature.check([0] * count, {})
+    assert [len(args) for args in bound] == [count for count in range(6) if not least <= count <= most]
+
+
+def test_a_call_that_lacks_a_needed_keyword_is_always_bound() -> None:
+    signature = CallSignature("demo.Report", inspect.signature(lambda a, *, k: 1))
+    with pytest.raises(TypeError, match="missing a required"):
+        signature.check([1], {})
+    signature.check([1], {"k": 1})
+
+
+def test_the_signature_of_perform_is_read() -> None:
+    def perform(a: int) -> None:
+        pass
+
+    assert perform_signature("demo.Report", perform) == inspect.signature(perform)
+
+
+@pytest.mark.parametrize("kind", ["generator", "asynchronous"])
+def test_either_kind_of_generator_is_refused(kind: str) -> None:
+    def generator() -> Any:
+        yield
+
+    async def asynchronous() -> Any:
+        yield
+
+    perform = {"generator": generator, "asynchronous": asynchronous}[kind]
+    with pytest.raises(TypeError, match=r"^demo\.Report\.perform is a generator"):
+        perform_signature("demo.Report", perform)

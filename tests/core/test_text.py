@@ -14,6 +14,8 @@ from cogworker_django.core import codec
 from cogworker_django.core.text import (
     BACKTRACE_LINE_LIMIT,
     BACKTRACE_LINES,
+    CLASS_LIMIT,
+    LABEL_LIMIT,
     MESSAGE_LIMIT,
     backtrace,
     described,
@@ -248,3 +250,29 @@ def test_a_jobs_label_is_one_short_printable_line() -> None:
     assert job_label("a\nb", "\x1b[2J") == "a\\nb jid=\\x1b[2J"
     assert job_label(None, ["x"]) == "None jid=['x']"
     assert len(job_label("c" * 10_000, "j" * 1_000_000)) < 500
+
+
+def test_the_name_of_a_class_is_cut() -> None:
+    name = "N" * (CLASS_LIMIT + 1)
+    assert error_class(type(name, (ValueError,), {})()) == "N" * CLASS_LIMIT
+
+
+def test_a_log_line_is_cut_at_200_characters_and_a_described_value_at_100() -> None:
+    assert one_line("x" * 201) == "x" * 200 + "…"
+    assert described("x" * 200) == "'" + "x" * 99 + "…"
+
+
+def test_a_label_is_cut_at_its_own_limit() -> None:
+    assert job_label("c" * 300, "j" * 300) == f"{'c' * LABEL_LIMIT}… jid={'j' * LABEL_LIMIT}…"
+
+
+def test_bytes_are_cut_before_they_are_decoded() -> None:
+    class Watched(bytes):
+        longest = 0
+
+        def __getitem__(self, key: Any) -> Any:
+            Watched.longest = key.stop
+            return super().__getitem__(key)
+
+    assert scrub(Watched(b"x" * 100), 10) == "x" * 10
+    assert Watched.longest == 40

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from cogworker_django.core.times import due, refuse_naive, seconds
+from cogworker_django.core.times import EARLIEST, LATEST, due, refuse_naive, seconds
 
 NEW_YORK = ZoneInfo("America/New_York")
 NOON_UTC = datetime(2026, 7, 1, 12, tzinfo=UTC).timestamp()
@@ -89,3 +89,8 @@ def test_a_time_that_is_no_finite_number_is_a_value_error(when: float) -> None:
 def test_a_time_that_no_calendar_shows_is_a_value_error(when: float) -> None:
     with pytest.raises(ValueError, match="outside the years 1 to 9999"):
         due(when, refuse_naive)
+
+
+@pytest.mark.parametrize("when", [EARLIEST, LATEST])
+def test_the_first_and_the_last_second_of_the_calendar_are_times(when: float) -> None:
+    assert due(when, refuse_naive) == when

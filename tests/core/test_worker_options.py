@@ -6,7 +6,7 @@ import pytest
 
 from cogworker_django.core.config import Config
 from cogworker_django.core.errors import ConfigurationError
-from cogworker_django.core.worker_options import ConfigFile, Flags, WorkerOptions
+from cogworker_django.core.worker_options import TAG_LIMIT, ConfigFile, Flags, WorkerOptions, whole_number
 
 SETTINGS = Config(concurrency=4, queues=(("settings", 1),), fetch="basic")
 NO_FLAGS = Flags()
@@ -141,3 +141,25 @@ def test_more_threads_than_any_process_can_use_are_refused_wherever_they_are_tol
         WorkerOptions.resolve(SETTINGS, Flags(concurrency="1001"), toml("concurrency = 100000000"))
     assert len(refused.value.problems) == 2
     assert all("from 1 to 1000" in problem for problem in refused.value.problems)
+
+
+def test_a_tag_may_have_one_character_or_as_many_as_allowed() -> None:
+    for tag in ("x", "x" * TAG_LIMIT):
+        assert WorkerOptions.resolve(Config(), Flags(tag=tag)).tag == tag
+
+
+def test_a_number_of_nine_digits_is_read_and_a_longer_one_is_no_number() -> None:
+    assert whole_number("999999999", "X") == 999_999_999
+    for text in ("1000000000", "10000000000"):
+        with pytest.raises(ConfigurationError, match="must be a whole number of at least 1, not '10"):
+            whole_number(text, "X")
+
+
+def test_an_indented_comment_is_left_alone() -> None:
+    file = ConfigFile(path="f", content="  # ${UNSET}\nconcurrency = 3 # # \n")
+    assert WorkerOptions.resolve(Config(), file=file).concurrency == 3
+
+
+def test_a_line_that_ends_in_a_comment_is_filled_in() -> None:
+    file = ConfigFile(path="f", content="concurrency = ${N} #")
+    assert WorkerOptions.resolve(Config(), file=file, environ={"N": "4"}).concurrency == 4
