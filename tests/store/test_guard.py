@@ -40,6 +40,7 @@ KEYS = {
     f"signals:{ME}": "list",
     f"inprogress:{GONE}": "hash",
     f"throughput:{hour_of(time.time())}": "hash",
+    f"throughput:{hour_of(time.time()) - 1}": "hash",
     f"job_attempts:{'0' * 24}": "list",
 }
 
@@ -177,7 +178,20 @@ def test_a_full_server_lets_keys_be_moved_and_hashes_be_restored(start_server: S
     assert look(store) == ["retry"]
     assert Traveller(store).trips.restore({"1:default": raw_job()}) == "string"
     assert store.client.hgetall(f"t:inprogress:{ME}") == {b"1:default": raw_job()}
+    [copy] = copies(store.client, f"inprogress:{ME}")
+    assert 2_591_000 < store.client.ttl(copy) <= 2_592_000
     store.client.close()
+
+
+def test_a_hash_that_takes_no_jobs_leaves_the_bells_of_their_queues(store: Store, redis_client: redis.Redis) -> None:
+    """The jobs are back on their queues, where others shall hear of them."""
+    redis_client.lpush("t:queue:default", raw_job())
+    redis_client.rpush("t:bell:default", "1")
+    damage(redis_client, f"inprogress:{ME}", "hash")
+    landing = Traveller(store).go(1)
+    assert landing.jobs == []
+    assert not landing.dry
+    assert redis_client.llen("t:bell:default") == 1
 
 
 @pytest.mark.parametrize("present", [True, False])

@@ -8,7 +8,7 @@ import pytest
 import redis
 
 from cogworker_django.core.errors import RedisRefused
-from cogworker_django.store.guard import Damage, Guard
+from cogworker_django.store.guard import MOST_COPIES, Damage, Guard
 from cogworker_django.worker.key_guard import KeyGuard
 from tests.stores import queued, raw_job
 from tests.worker.rigs import Rigs, foreign, messages, until
@@ -24,6 +24,17 @@ def test_each_damaged_key_is_one_line_in_the_log(
     first, second = sorted(messages(caplog))
     assert first.startswith("key t:dead was a string instead of a zset: it was moved to t:quarantine:dead:")
     assert second.startswith("key t:queue:default was a string instead of a list")
+
+
+def test_a_look_that_moves_a_key_leaves_the_newest_copies(rigs: Rigs, redis_client: redis.Redis) -> None:
+    for number in range(10):
+        redis_client.set(f"t:quarantine:dead:{number}:0123456{number}", "an older one")
+    guard = KeyGuard(rigs().store.guard, [], lambda _: None)
+    guard.look()
+    assert len(redis_client.keys("t:quarantine:dead:*")) == 10
+    redis_client.set("t:dead", "no set")
+    guard.look()
+    assert len(redis_client.keys("t:quarantine:dead:*")) == MOST_COPIES
 
 
 def test_one_that_cannot_be_moved_does_not_stop_the_others(

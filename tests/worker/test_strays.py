@@ -95,7 +95,23 @@ def test_what_has_run_and_waits_to_be_settled_is_no_stray(sides: Sides) -> None:
     assert sides.buffered() == []
 
 
-def test_nothing_changes_when_the_server_cannot_be_asked(sides: Sides, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_overwritten_hash_is_written_anew_with_everything_in_hand(
+    sides: Sides, redis_client: redis.Redis, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nothing is lost, and what has run can be settled."""
+    sides.here(1, 2, running=(3,))
+    redis_client.rpush(IN_PROGRESS, "no hash")
+    sides.strays.reconcile()
+    assert redis_client.hgetall(IN_PROGRESS) == dict.fromkeys((b"1:q", b"2:q", b"3:q"), b"raw")
+    assert sides.buffered() == [1, 2]
+    assert messages(caplog) == ["this process's in-progress hash was a list: it was moved away and written anew"]
+    sides.strays.reconcile()
+    assert sides.buffered() == [1, 2]
+
+
+def test_nothing_changes_when_the_server_cannot_be_asked(
+    sides: Sides, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     sides.here(1, 2)
 
     def refused(trips: Trips) -> set[str]:
@@ -105,3 +121,4 @@ def test_nothing_changes_when_the_server_cannot_be_asked(sides: Sides, monkeypat
     with pytest.raises(RedisRefused):
         sides.strays.reconcile()
     assert sides.buffered() == [1, 2]
+    assert not messages(caplog)
