@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import redis
@@ -25,7 +25,7 @@ CALLS: dict[str, tuple[tuple[str, ...], tuple[Any, ...]]] = {
 
 
 def keys(client: redis.Redis) -> set[bytes]:
-    return set(client.keys("*"))
+    return set(cast(list[bytes], client.keys("*")))
 
 
 @pytest.mark.parametrize("name", CALLS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import redis
@@ -27,11 +27,11 @@ CALLS: dict[str, tuple[tuple[str, ...], tuple[Any, ...]]] = {
 
 
 def entries(client: redis.Redis, key: str) -> dict[bytes, float]:
-    return dict(client.zrange(key, 0, -1, withscores=True))
+    return dict(cast(list[tuple[bytes, float]], client.zrange(key, 0, -1, withscores=True)))
 
 
 def keys(client: redis.Redis) -> set[bytes]:
-    return set(client.keys("*"))
+    return set(cast(list[bytes], client.keys("*")))
 
 
 @pytest.mark.parametrize("name", CALLS)
