@@ -40,7 +40,6 @@ KEYS = {
     f"signals:{ME}": "list",
     f"inprogress:{GONE}": "hash",
     f"throughput:{hour_of(time.time())}": "hash",
-    f"throughput:{hour_of(time.time()) - 1}": "hash",
     f"job_attempts:{'0' * 24}": "list",
 }
 
@@ -83,6 +82,12 @@ def test_a_key_of_the_wrong_type_is_moved_away_with_its_data_and_nothing_else_is
     assert 2_591_000 < redis_client.ttl(copy) <= 2_592_000
     assert not redis_client.exists(f"t:{name}")
     assert look(store) == []
+
+
+def test_the_counters_of_the_hour_that_has_ended_are_looked_at_too(store: Store, redis_client: redis.Redis) -> None:
+    hour = hour_of(store.jobsets.now()) - 1
+    redis_client.set(f"t:throughput:{hour}", "wrong")
+    assert look(store) == [f"throughput:{hour}"]
 
 
 def test_keys_of_the_right_type_stay_as_they_are(store: Store, redis_client: redis.Redis) -> None:
