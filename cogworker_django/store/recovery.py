@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from cogworker_django.core.errors import RedisRefused
+from cogworker_django.store import replies
 from cogworker_django.store.gateway import Arg, Gateway
 from cogworker_django.store.patterns import literal
 from cogworker_django.store.statistics import HOUR_KEPT
@@ -71,6 +72,14 @@ class Recovery:
             found |= {key.removeprefix(prefix) for key in _readable(keys)}
             if cursor == 0:
                 return found
+
+    def register(self, identity: str) -> None:
+        """Enters a process that is in no registry as if it had just beaten; one that has beaten since stays as it is.
+
+        Without it, one that dies unregistered would be found by nobody but a process that boots (reference, 10.1).
+        """
+        now = replies.seconds(self._gateway.call("TIME"))
+        self._gateway.call("HSETNX", self._gateway.keys.beats, identity, f"{now:.6f} 0 1")
 
     def recover(self, identity: str) -> Recovered | None:
         """Takes back what a process left, if it is dead.

@@ -24,6 +24,8 @@ SIGNALS = {signal.SIGTERM: STOP, signal.SIGINT: STOP_NOW, signal.SIGTSTP: QUIET,
 """The first INT stops like a TERM; only one that comes while stopping means at once."""
 DRAIN_LOOK = 0.1
 """Seconds between two looks whether everything is done (`--drain`)."""
+SIGNAL_LOOK = 1.0
+"""Seconds between two looks for a signal that came at the moment at which the wait began, and did not end it."""
 JOIN_STEP = 0.05
 """Seconds between two looks at threads that are finishing."""
 
@@ -143,9 +145,9 @@ class Launcher:
         """Acts on commands until one says stop, or, with `--drain`, until everything is done."""
         while True:
             try:
-                command = self._commands.get(timeout=DRAIN_LOOK if self._options.drain else None)
+                command = self._commands.get(timeout=DRAIN_LOOK if self._options.drain else SIGNAL_LOOK)
             except queue.Empty:
-                if self._is_drained(worker):
+                if self._options.drain and self._is_drained(worker):
                     logger.info("all queues are empty")
                     return
                 continue

@@ -57,7 +57,6 @@ class Rescuer:
         self._max_orphanings = max_orphanings
         self._hand_over = hand_over
         self._scanned = False
-        self._scan_until = 0.0
         self._server: str | None = None
         self._clock = RedisClock()
 
@@ -81,19 +80,15 @@ class Rescuer:
         Raises:
             RedisUnavailable: the rest of it is still to be made.
         """
-        for identity in sorted(self._candidates() - {self._identity}):
-            try:
-                self._recover(identity)
-            except RedisUnavailable:
-                raise
-            except CogworkerError as error:
-                logger.error("the jobs of process %s could not be recovered: %s", identity, error)
+        registered = self._registered()
+        found = set() if self._scanned else self._found()
+        for identity in sorted((registered | found) - {self._identity}):
+            if not self._is_done_with(identity) and identity not in registered:
+                self._register(identity)
 
     def lost_registry(self) -> None:
-        """The registry was damaged and begins anew: who died before is in it no more, and is looked for by its hash,
-        until the presence of all of them has expired.
-        """
-        self._scan_until = time.monotonic() + 3 * self._threshold
+        """The registry was damaged and begins anew: who died before is not in it and is looked for by its hash."""
+        self._scanned = False
 
     def _is_new_server(self) -> bool:
         """After a restart or a failover, or a step of its clock, everybody's beats may be old: nobody is judged
@@ -110,14 +105,28 @@ class Rescuer:
         self._clock.tell(life.now)
         return stepped or known not in (None, life.run_id)
 
-    def _candidates(self) -> set[str]:
-        """Who may be dead. At boot, and while the registry cannot be read, by a look through all keys."""
-        identities = self._registered()
-        if not self._scanned or time.monotonic() < self._scan_until:
-            identities |= self._found()
-        return identities
+    def _is_done_with(self, identity: str) -> bool:
+        """Recovers what a process left; False when it lives, or something is left of it."""
+        try:
+            return self._recover(identity)
+        except RedisUnavailable:
+            raise
+        except CogworkerError as error:
+            logger.error("the jobs of process %s could not be recovered: %s", identity, error)
+            return False
+
+    def _register(self, identity: str) -> None:
+        """One that beats while it lives; if it does not, it is dead like others after the threshold from now on."""
+        try:
+            self._store.recovery.register(identity)
+        except RedisUnavailable:
+            raise
+        except CogworkerError as error:
+            self._scanned = False
+            logger.error("process %s could not be registered: %s", identity, error)
 
     def _found(self) -> set[str]:
+        """At boot, and while the registry cannot be read, all keys are looked through."""
         try:
             identities = self._store.recovery.scan()
         except RedisUnavailable:
@@ -138,10 +147,11 @@ class Rescuer:
             logger.error("the registry of processes cannot be read: %s", error)
             return set()
 
-    def _recover(self, identity: str) -> None:
+    def _recover(self, identity: str) -> bool:
+        """Recovers what a process left; False when it lives, or something is left of it."""
         recovered = self._store.recovery.recover(identity)
         if recovered is None:
-            return
+            return False
         for token, raw in self._store.recovery.condemned(identity, recovered.condemned):
             self._bury(identity, token, raw)
         if recovered.moved:
@@ -149,6 +159,7 @@ class Rescuer:
             self._report_unread(recovered.queues)
         if recovered.failed:
             logger.error("%d jobs of the dead process %s could not be put back", recovered.failed, identity)
+        return not recovered.failed
 
     def _report_unread(self, queues: set[str]) -> None:
         read_by_somebody = {
