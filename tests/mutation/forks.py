@@ -1,7 +1,7 @@
 """A pytest plugin that collects the tests once and then forks a child for each faulty script.
 
 A child runs only tests that run the script and ends at the first that fails. First come those that have found faults
-of it before, then those of the store, the quick ones first.
+of it before, then those of the store, the quick ones first. All children use one server, started before.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import redis
 
+from cogworker_django.embedded import EmbeddedServer
 from cogworker_django.store.gateway import Gateway
 from cogworker_django.store.scripts import load
 
@@ -47,20 +49,53 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> bool:
+    server = _shared_server(session)
     gc.collect()
     gc.freeze()  # the children share what is there
     record = _recorded(session)
     killers: dict[str, list[str]] = {}
     with os.fdopen(session.config.getoption("verdicts"), "w", encoding="ascii", closefd=False) as verdicts:
-        for task in json.loads(Path(session.config.getoption("plan")).read_text(encoding="utf-8")):
+        tasks = json.loads(Path(session.config.getoption("plan")).read_text(encoding="utf-8"))
+        _control(session, record, tasks[0])
+        for task in tasks:
             known = killers.setdefault(task["path"], [])
             killer = _tried(session, task, _chosen(session, record, task["scripts"], known))
+            _look_after(server)
             if killer in known:
                 known.remove(killer)
             if killer:
                 known.insert(0, killer)
             print("killed" if killer is not None else "alive", file=verdicts, flush=True)
+    server.kill()
     return True
+
+
+def _shared_server(session: pytest.Session) -> EmbeddedServer:
+    """Run a test that needs the server, as if others followed: it stays up for the children."""
+    started: list[EmbeddedServer] = []
+    start = EmbeddedServer.start
+
+    def noted(server: EmbeddedServer, *extra: str) -> EmbeddedServer:
+        started.append(server)
+        return start(server, *extra)
+
+    EmbeddedServer.start = noted  # type: ignore[method-assign, assignment]
+    item = next(item for item in session.items if "redis_server" in getattr(item, "fixturenames", ()))
+    session.config.hook.pytest_runtest_protocol(item=item, nextitem=_elsewhere(session, item))
+    EmbeddedServer.start = start  # type: ignore[method-assign]
+    return started[0]
+
+
+def _look_after(server: EmbeddedServer) -> None:
+    """Replace the server when a faulty script runs in it for ever."""
+    client = redis.Redis.from_url(server.url, socket_timeout=2)
+    try:
+        client.ping()
+    except redis.RedisError:
+        server.kill()
+        server.start()
+    finally:
+        client.close()
 
 
 def _recorded(session: pytest.Session) -> Record:
@@ -75,7 +110,7 @@ def _recorded(session: pytest.Session) -> Record:
             return run(gateway, name, *args)
 
         Gateway.run = recording  # type: ignore[method-assign, assignment]
-        for item, following in zip(session.items, [*session.items[1:], None], strict=True):
+        for item, following in zip(session.items, _followers(session, session.items), strict=True):
             started, failed = time.monotonic(), session.testsfailed
             session.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             if session.testsfailed > failed:
@@ -89,6 +124,14 @@ def _recorded(session: pytest.Session) -> Record:
         raise pytest.UsageError(f"{failed} tests fail without a fault")
     scripts, seconds = json.loads(NOTE.read_text(encoding="utf-8"))
     return Record({test: set(names) for test, names in scripts.items()}, seconds)
+
+
+def _control(session: pytest.Session, record: Record, task: dict[str, Any]) -> None:
+    """See that a script without a fault is not taken for a faulty one."""
+    sound = {**task, "text": Path(task["path"]).read_text(encoding="utf-8")}
+    killer = _tried(session, sound, _chosen(session, record, task["scripts"], []))
+    if killer is not None:
+        raise pytest.UsageError(f"{killer} fails without a fault")
 
 
 def _chosen(session: pytest.Session, record: Record, scripts: list[str], known: list[str]) -> list[pytest.Item]:
@@ -111,7 +154,7 @@ def _tried(session: pytest.Session, task: dict[str, str], items: list[pytest.Ite
 
     def some_tests() -> None:
         load.cache_clear()
-        for item, following in zip(items, [*items[1:], None], strict=True):
+        for item, following in zip(items, _followers(session, items), strict=True):
             NOTE.write_text(item.nodeid, encoding="utf-8")
             session.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             if session.testsfailed:
@@ -129,6 +172,16 @@ def _tried(session: pytest.Session, task: dict[str, str], items: list[pytest.Ite
     return NOTE.read_text(encoding="utf-8") if code == 1 else ""
 
 
+def _followers(session: pytest.Session, items: list[pytest.Item]) -> list[pytest.Item]:
+    """For each test the next one; for the last one another, so that nobody stops the shared server."""
+    return [*items[1:], _elsewhere(session, items[-1])] if items else []
+
+
+def _elsewhere(session: pytest.Session, item: pytest.Item) -> pytest.Item:
+    """A test of another folder: before it pytest takes down all but what belongs to the whole session."""
+    return next(other for other in session.items if other.path.parent != item.path.parent)
+
+
 def _in_a_child(session: pytest.Session, tests: Any, patience: float) -> int:
     """Run tests in a child; return how many fail, or a high number when they do not end."""
     child = os.fork()
@@ -138,7 +191,6 @@ def _in_a_child(session: pytest.Session, tests: Any, patience: float) -> int:
             os.setsid()
             tests()
             code = min(session.testsfailed, BROKEN)
-            session.config.hook.pytest_sessionfinish(session=session, exitstatus=code)
         finally:
             os._exit(code)
     deadline = time.monotonic() + patience

@@ -69,7 +69,7 @@ def _verdicts(folder: Path) -> Iterator[bool]:
     """Run pytest with the plugin `forks`, which says for one fault after the other whether a test failed."""
     reading, writing = os.pipe()
     command = [
-        *(sys.executable, "-m", "pytest", *TESTS, "-m", "not slow", "-q", "-s", "--basetemp=scratch"),
+        *(sys.executable, "-m", "pytest", *TESTS, "-m", "not slow", "-q", "-s", "--tb=line", "--basetemp=scratch"),
         *("-p", "no:cacheprovider", "-p", "no:randomly", "-p", "tests.mutation.forks"),
         *("--plan=plan.json", f"--verdicts={writing}", "--timeout=30"),
     ]
