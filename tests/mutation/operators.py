@@ -35,7 +35,6 @@ NAMES = {
     "math.min": ("math.max",),
     "math.max": ("math.min",),
     "math.floor": ("math.ceil",),
-    "ipairs": ("pairs",),
 }
 WORDS = {
     "LPUSH": ("RPUSH",),
