@@ -186,6 +186,8 @@ def test_a_wrong_setting_is_told_with_its_place(settings: dict[str, object], mes
             {"CLUSTER": True, "URL": "redis://h/XX"},
             'R["URL"]: what follows the host must be the number of a database, such as /0.',
         ),
+        ("redis://h/X5", "R: what follows the host must be the number of a database, such as /0."),
+        ({"SENTINELS": [], "SERVICE": "s"}, 'R["SENTINELS"]: must name at least one Sentinel.'),
         ({"PASSWORD": 5}, 'R["PASSWORD"]: must be a string or None, not a int.'),
         ({"SENTINELS": [5], "SERVICE": "s"}, 'R["SENTINELS"][0]: must be a pair of host and port, not 5.'),
         (
@@ -202,7 +204,7 @@ def test_a_wrong_setting_is_told_with_its_place(settings: dict[str, object], mes
         ({"CACHE": "a", "ssl_ca_certs": "x"}, 'R["ssl_ca_certs"]: unknown key.'),
         *(
             ({"CACHE": "a", name: "x"}, f'R["{name}"]: does not go together with "CACHE".')
-            for name in ("DB", "HOST", "PORT", "SERVICE", "SSL")
+            for name in ("CLUSTER", "DB", "HOST", "PORT", "SENTINELS", "SERVICE", "SSL")
         ),
         ({"URL": "redis://h", "CACHE": "a", "CLUSTER": True}, None),
     ],

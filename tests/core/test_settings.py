@@ -131,6 +131,7 @@ def test_a_choice_is_one_of_the_words() -> None:
 
 def test_a_list_is_read_item_by_item_with_all_faults() -> None:
     assert listing(integer())((1, 2), "X") == (1, 2)
+    assert refused(listing(integer()), "ab") == "X: must be a list, not 'ab'."
     with pytest.raises(ConfigurationError) as caught:
         listing(integer(1, 5))([0, 5, 6], "X")
     assert caught.value.problems == (
