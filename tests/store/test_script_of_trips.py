@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, cast
+from typing import cast
 
 import pytest
 import redis
@@ -45,6 +45,8 @@ def test_a_damaged_hash_refuses_a_verdict_before_anything_of_it_is_written(
     process: Traveller, redis_client: redis.Redis
 ) -> None:
     redis_client.set(IN_PROGRESS, "no hash")
+    with pytest.raises(RedisRefused, match="WRONGTYPE"):
+        process.go(done=["1:default"])
     with pytest.raises(RedisRefused, match="WRONGTYPE"):
         process.go(verdicts=[verdict("1:default", ["SET", "t:written", "1"])])
     with pytest.raises(RedisRefused, match="WRONGTYPE"):
@@ -244,59 +246,6 @@ def test_a_damaged_set_of_entries_hides_only_its_own(
 ) -> None:
     redis_client.set(damaged, "no set")
     assert process.go().due is None
-
-
-# Care after a recovery
-
-
-@pytest.mark.parametrize(
-    ("care", "waiting", "fetched"),
-    [("1", 1, 1), ("1", 2, 2), ("5", 0, 1), ("5", 9, 3), ("0", 1, 3), ("-1", 1, 3), ("text", 1, 3), (None, 1, 3)],
-)
-def test_with_recovered_jobs_about_no_more_is_fetched_than_threads_wait(
-    care: str | None, waiting: int, fetched: int, process: Traveller, redis_client: redis.Redis
-) -> None:
-    redis_client.set("t:orphaned", "1")
-    if care is not None:
-        redis_client.set("t:careful:b", care)
-    push(redis_client, "a", "1", "2", "3")
-    push(redis_client, "b", "4", "5", "6")
-    assert len(process.fetch(3, ("b", 3), ("a", 3), waiting=waiting)) == fetched
-
-
-def test_without_the_mark_that_jobs_were_recovered_nobody_is_careful(
-    process: Traveller, redis_client: redis.Redis
-) -> None:
-    redis_client.set("t:careful:default", "5")
-    push(redis_client, "default", "1", "2")
-    assert len(process.fetch(2, waiting=1)) == 2
-    assert redis_client.get("t:careful:default") == b"5"
-
-
-def test_the_count_of_care_goes_down_with_what_is_fetched_and_goes_at_the_end(
-    process: Traveller, redis_client: redis.Redis
-) -> None:
-    redis_client.set("t:orphaned", "1")
-    redis_client.set("t:careful:default", "4", ex=100)
-    push(redis_client, "default", "1", "2", "3", "4", "5")
-    seen: list[Any] = []
-    for wanted in (1, 2, 1):
-        process.fetch(wanted, waiting=wanted)
-        seen.append(redis_client.get("t:careful:default"))
-    assert seen == [b"3", b"1", None]
-
-
-def test_a_full_trip_of_recovered_jobs_leaves_the_bells_to_others(
-    process: Traveller, redis_client: redis.Redis
-) -> None:
-    """It wanted fewer than it asked for at first; what is left must wake the next one."""
-    redis_client.set("t:orphaned", "1")
-    redis_client.set("t:careful:default", "5")
-    redis_client.rpush("t:bell:default", "1")
-    push(redis_client, "default", "1", "2", "3")
-    landing = process.go(3, waiting=1)
-    assert (landing.dry, landing.orphaned) == (False, True)
-    assert redis_client.exists("t:bell:default")
 
 
 def test_each_trip_stamps_the_process_with_the_servers_time(process: Traveller, redis_client: redis.Redis) -> None:
