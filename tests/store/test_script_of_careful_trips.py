@@ -69,3 +69,11 @@ def test_a_full_trip_of_recovered_jobs_leaves_the_bells_to_others(
     landing = process.go(3, waiting=1)
     assert (landing.dry, landing.orphaned) == (False, True)
     assert redis_client.exists("t:bell:default")
+
+
+def test_a_count_of_care_of_the_wrong_type_is_none_and_goes(process: Traveller, redis_client: redis.Redis) -> None:
+    redis_client.set("t:orphaned", "1")
+    redis_client.rpush("t:careful:default", "no count")
+    push(redis_client, "default", "1", "2")
+    assert len(process.fetch(2, waiting=1)) == 2
+    assert not redis_client.exists("t:careful:default")
