@@ -66,6 +66,15 @@ def test_a_process_is_dead_once_it_has_not_beaten_for_the_threshold(
     assert redis_client.exists(HELD) == (not dead)
 
 
+def test_fractions_of_a_second_count(store: Store, redis_client: redis.Redis) -> None:
+    while not 500_000 < redis_client.time()[1] < 900_000:
+        time.sleep(0.02)
+    beaten(redis_client, 299.8)
+    assert recover(store) is None
+    beaten(redis_client, 300.2)
+    assert recover(store) is not None
+
+
 @pytest.mark.parametrize("beat", ["no stamp", "", None])
 @pytest.mark.parametrize("present", [True, False])
 def test_without_a_stamp_its_presence_decides(
@@ -116,6 +125,12 @@ def test_care_adds_up_over_several_calls(store: Store, redis_client: redis.Redis
         redis_client.hset(HELD, f"{number}:q", job(number))
         recover(store, f"{number}:q")
     assert redis_client.get("t:careful:q") == b"2"
+
+
+def test_what_is_no_token_is_not_touched(store: Store, redis_client: redis.Redis) -> None:
+    redis_client.hset(HELD, mapping={"1:q": job(1), "100": "called as the border is"})
+    assert recover(store, "1:q", border=100) == [1, 0, [b"q"], []]
+    assert redis_client.hkeys(HELD) == [b"100"]
 
 
 def test_only_tokens_up_to_the_border_count_an_orphaning(store: Store, redis_client: redis.Redis) -> None:
@@ -233,7 +248,7 @@ def test_a_burial_happens_once(store: Store, redis_client: redis.Redis) -> None:
 def test_a_burial_keeps_dead_within_its_number_and_age(store: Store, redis_client: redis.Redis) -> None:
     now = time.time()
     redis_client.hset(HELD, mapping={"1:q": job(1), "2:q": job(2)})
-    redis_client.zadd(DEAD, {"old": now - DAY - 10, **{f"d{n}": now - 100 + n for n in range(9)}})
+    redis_client.zadd(DEAD, {"old": now - DAY - 10, **{f"d{n}": now - 1000 + n for n in range(9)}})
     bury(store, "1:q")
     assert cast(list[bytes], redis_client.zrange(DEAD, 0, 0)) == [b"d0"]
     assert redis_client.zcard(DEAD) == 10
