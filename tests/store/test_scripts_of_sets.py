@@ -193,8 +193,11 @@ def test_rescheduling_within_a_set_changes_the_time_only(store: Store, redis_cli
     assert store.gateway.run("reschedule", (SET, SET, BELL, NOTHING), ("a", "at", 10)) == 1
     assert entries(redis_client, SET) == {b"a": 10, b"b": 5}
     assert not redis_client.exists(BELL)
-    assert store.gateway.run("reschedule", (SET, SET, BELL, NOTHING), ("a", "at", 3)) == 1
+    redis_client.rpush(BELL, "1")
+    assert store.gateway.run("reschedule", (SET, SET, BELL, NOTHING), ("a", "at", 11)) == 1
     assert redis_client.llen(BELL) == 1
+    assert store.gateway.run("reschedule", (SET, SET, BELL, NOTHING), ("a", "at", 3)) == 1
+    assert redis_client.llen(BELL) == 2
 
 
 def test_rescheduling_into_another_set_moves_the_entry(store: Store, redis_client: redis.Redis) -> None:
