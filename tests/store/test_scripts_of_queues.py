@@ -58,9 +58,10 @@ def test_pushing_tells_the_length_and_the_first_given_runs_first(store: Store, r
 
 def test_what_is_put_in_front_runs_before_all_others(store: Store, redis_client: redis.Redis) -> None:
     redis_client.rpush(QUEUE, "z")
+    redis_client.sadd(QUEUES, "other")
     assert store.gateway.run("put_front", (QUEUE, BELL, QUEUES, NOTHING), ("q", "b", "a")) == 2
     assert redis_client.lrange(QUEUE, 0, -1) == [b"z", b"b", b"a"]
-    assert redis_client.smembers(QUEUES) == {b"q"}
+    assert redis_client.smembers(QUEUES) == {b"q", b"other"}
     assert redis_client.llen(BELL) == 2
 
 
