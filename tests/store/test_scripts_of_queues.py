@@ -159,14 +159,14 @@ def test_a_page_gives_only_jobs_that_contain_a_text_taken_literally(store: Store
 
 
 def test_requeued_jobs_stand_in_front_of_their_queues(store: Store, redis_client: redis.Redis) -> None:
-    redis_client.hset(HELD, mapping={"12:q": "c", "3:q": "b", "2:odd:name": "a", "1:q": "kept"})
+    redis_client.hset(HELD, mapping={"12:q": "c", "3:q": "b", "2:odd:name": "a", "1:q": "kept", "t:": "no token"})
     redis_client.rpush(QUEUE, "z")
     redis_client.sadd(QUEUES, "other")
     tokens = ("12:q", "9:q", "3:q", "2:odd:name")
     assert store.gateway.run("requeue", (HELD, QUEUES, NOTHING), ("t:", *tokens)) == [3]
     assert redis_client.lrange(QUEUE, 0, -1) == [b"z", b"c", b"b"]
     assert redis_client.lrange("t:queue:odd:name", 0, -1) == [b"a"]
-    assert redis_client.hgetall(HELD) == {b"1:q": b"kept"}
+    assert redis_client.hgetall(HELD) == {b"1:q": b"kept", b"t:": b"no token"}
     assert redis_client.smembers(QUEUES) == {b"other", b"q", b"odd:name"}
     assert (redis_client.llen(BELL), redis_client.llen("t:bell:odd:name")) == (2, 1)
 
