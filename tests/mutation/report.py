@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterable
 
@@ -29,6 +30,8 @@ def report(part: str, verdicts: Iterable[Verdict], listed: list[Excuse], *, leas
     killed, total = Counter[str](), Counter[str]()
     alive = []
     for verdict in verdicts:
+        if verdict.mutant.module not in total:
+            print(f"{verdict.mutant.module} …", file=sys.stderr, flush=True)
         total[verdict.mutant.module] += 1
         killed[verdict.mutant.module] += verdict.killed
         if not verdict.killed:
