@@ -50,13 +50,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> bool:
     server = _shared_server(session)
+    try:
+        _try_all(session, server)
+    finally:
+        server.kill()
+    return True
+
+
+def _try_all(session: pytest.Session, server: EmbeddedServer) -> None:
     gc.collect()
     gc.freeze()  # the children share what is there
     record = _recorded(session)
+    tasks = json.loads(Path(session.config.getoption("plan")).read_text(encoding="utf-8"))
+    _control(session, record, tasks[0])
     killers: dict[str, list[str]] = {}
     with os.fdopen(session.config.getoption("verdicts"), "w", encoding="ascii", closefd=False) as verdicts:
-        tasks = json.loads(Path(session.config.getoption("plan")).read_text(encoding="utf-8"))
-        _control(session, record, tasks[0])
         for task in tasks:
             known = killers.setdefault(task["path"], [])
             killer = _tried(session, task, _chosen(session, record, task["scripts"], known))
@@ -66,8 +74,6 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
             if killer:
                 known.insert(0, killer)
             print("killed" if killer is not None else "alive", file=verdicts, flush=True)
-    server.kill()
-    return True
 
 
 def _shared_server(session: pytest.Session) -> EmbeddedServer:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -18,7 +19,7 @@ FOLDER = Path("cogworker_django/store/lua")
 INCLUDE = re.compile(r"^--- include ([a-z_/]+)$", re.MULTILINE)
 # Those that run scripts in their own process, so that it can be seen which.
 TESTS = ("tests/store", "tests/api", "tests/worker")
-SEEN = 3  # how many lines of a failed run are told, times ten
+TOLD = 30  # last lines of a run that broke off
 
 
 def run(folder: Path, scripts: Sequence[str]) -> Iterator[Verdict]:
@@ -39,7 +40,7 @@ def run(folder: Path, scripts: Sequence[str]) -> Iterator[Verdict]:
         yield Verdict(planned[tried][0], killed)
         tried += 1
     if tried < len(planned):
-        tail = (folder / "pytest.log").read_text(encoding="utf-8", errors="replace").splitlines()[-10 * SEEN :]
+        tail = (folder / "pytest.log").read_text(encoding="utf-8", errors="replace").splitlines()[-TOLD:]
         raise MutationError("\n".join(["the tests of the scripts broke off:", *tail]))
 
 
@@ -83,5 +84,6 @@ def _verdicts(folder: Path) -> Iterator[bool]:
             for line in verdicts:
                 yield line.strip() == "killed"
     finally:
-        process.terminate()
+        # As by Ctrl-C, so that it stops its server.
+        process.send_signal(signal.SIGINT)
         process.wait()
