@@ -58,6 +58,12 @@ def test_a_script_does_its_work(name: str, full: Store) -> None:
     assert full.gateway.run(name, keys, args) == reply
 
 
+def test_what_was_only_fetched_is_recovered_too(full: Store) -> None:
+    """No counter of it is looked at first, and so none deleted."""
+    keys, (*head, _, token), reply = CALLS["recover"]
+    assert full.gateway.run("recover", keys, (*head, 0, token)) == reply
+
+
 def test_a_failure_alone_is_filed_by_a_trip_that_settles_and_fetches_nothing_else(full: Store) -> None:
     filed = verdict("1:q", ["ZADD", "t:retry", "5", "entry"])
     assert Traveller(full).go(verdicts=[filed]).results == ["settled"]
