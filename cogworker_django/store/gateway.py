@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import redis
@@ -11,6 +11,7 @@ from redis.exceptions import NoScriptError
 
 from cogworker_django.store.errors import ERRORS, translated, translation
 from cogworker_django.store.keys import Keys
+from cogworker_django.store.patterns import literal
 from cogworker_django.store.scripts import load
 
 Arg = str | bytes | int | float
@@ -65,6 +66,15 @@ class Gateway:
         if isinstance(reached, dict):
             (reached,) = reached.values()
         return int(reached), found
+
+    def scan_all(self, start: str) -> Iterator[bytes]:
+        """All keys that begin like this, in steps; one may come twice."""
+        cursor = 0
+        while True:
+            cursor, found = self.scan(cursor, f"{literal(start)}*")
+            yield from found
+            if cursor == 0:
+                return
 
     def run(self, name: str, keys: Sequence[str], args: Sequence[Arg] = ()) -> Any:
         """A script by its hash; its text is sent only to a server that does not know it (reference, section 23)."""

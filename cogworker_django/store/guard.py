@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,7 +82,7 @@ class Guard:
     def trim_copies(self) -> int:
         """Deletes all but the newest copies of each key; how many went. Reads the whole key space in steps."""
         copies: dict[str, list[tuple[int, bytes]]] = {}
-        for name in self._scanned(copy_stem(self._keys, "")):
+        for name in self._gateway.scan_all(copy_stem(self._keys, "")):
             match = COPY.fullmatch(name.decode(errors="replace"))
             if match:
                 copies.setdefault(match[1], []).append((int(match[2]), name))
@@ -137,15 +137,6 @@ class Guard:
                 if actual.decode() not in ("none", expected[name]):
                     wrong[name] = expected[name]
         return wrong
-
-    def _scanned(self, start: str) -> Iterator[bytes]:
-        """All keys that begin like this."""
-        cursor = 0
-        while True:
-            cursor, found = self._gateway.scan(cursor, f"{literal(start)}*")
-            yield from found
-            if cursor == 0:
-                return
 
 
 def copy_stem(keys: Keys, key: str) -> str:

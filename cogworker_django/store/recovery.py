@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from cogworker_django.core.errors import RedisRefused
 from cogworker_django.store import replies
 from cogworker_django.store.gateway import Arg, Gateway
-from cogworker_django.store.patterns import literal
 from cogworker_django.store.statistics import HOUR_KEPT
 from cogworker_django.store.trips import number_of, tokens_of
 
@@ -65,13 +64,7 @@ class Recovery:
     def scan(self) -> set[str]:
         """The processes that have unsettled jobs, registered or not; reads the whole key space in steps."""
         prefix = self._gateway.keys.in_progress("")
-        found: set[str] = set()
-        cursor = 0
-        while True:
-            cursor, keys = self._gateway.scan(cursor, f"{literal(prefix)}*")
-            found |= {key.removeprefix(prefix) for key in _readable(keys)}
-            if cursor == 0:
-                return found
+        return {key.removeprefix(prefix) for key in _readable(self._gateway.scan_all(prefix))}
 
     def register(self, identity: str) -> None:
         """Enters a process that is in no registry as if it had just beaten; one that has beaten since stays as it is.

@@ -90,8 +90,9 @@ class Closing:
         """Leaves the failures that Redis refuses to file to other processes; whether nothing is unsettled now."""
         with self._exchange.lock:
             number = self._exchange.hold.hand_over(self._store.settlements.handed_over)
-        if number:
-            logger.warning("%d failures cannot be filed and are handed over to other processes", number)
+        if not number:
+            return not (self._exchange.hold.finished or self._exchange.hold.refused)
+        logger.warning("%d failures cannot be filed and are handed over to other processes", number)
         return self._flush(HAND_OVER)
 
     def _put_back(self) -> bool:

@@ -9,8 +9,8 @@
 -- ARGV[1] trip: in msgpack: prefix, identity, progress (what is kept beside the stamp of the beat), keep (false in
 --   basic mode), done (tokens of plain successes), verdicts ({token, kind, essential commands, commands beside};
 --   beside, delete_if_owner and expire_if_owner are commands too), gathered ({kind, command} to run once, with $n
---   for the number settled), wanted, waiting (free threads), first (number of the first new token), picks ({queue, number} in
---   the order to look)
+--   for the number settled), wanted, waiting (free threads), first (number of the first new token), picks ({queue,
+--   number} in the order to look)
 -- RETURNS: server time, earliest due time or false, whether jobs may carry orphan counters, whether the queues are
 --   empty now, names of the paused queues among the picks, results of the verdicts (settled, gone or the error),
 --   errors of queues (`in progress: ` for that of the hash), then for each take its queue and its raw jobs

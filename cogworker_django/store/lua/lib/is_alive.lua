@@ -1,6 +1,6 @@
--- is_alive(beats, process, identity, threshold): whether a process is taken for alive, on this server's clock (reference,
--- 10.1): it has beaten within `threshold` seconds. Of one whose stamp cannot be read, or is in a damaged registry, its
--- presence alone decides.
+-- is_alive(beats, process, identity, threshold): whether a process is taken for alive, on this server's clock: it has
+-- beaten within `threshold` seconds (reference, 10.1). Of one whose stamp cannot be read, or is in a damaged registry,
+-- its presence alone decides.
 local function is_alive(beats, process, identity, threshold)
   local time = redis.call('TIME')
   local beat = redis.pcall('HGET', beats, identity)
