@@ -40,6 +40,8 @@ RAW_LIMIT = 100_000
 INTERRUPT_DELAY = 30.0
 # An interrupted job goes to Dead after more of them than this (Reference 11).
 MAX_INTERRUPTS = 3
+# A count beyond this was not counted, and one more than it can still be written whatever somebody wrote.
+MAX_FAILURES = 10**15
 
 
 def is_reserved(field: str) -> bool:
@@ -106,10 +108,10 @@ def failures(payload: Payload, field: str = "retry_count") -> int:
         field: ``"retry_count"``, or ``"interrupted_count"`` for those whose record failed.
 
     Returns:
-        The number; 0 for an absent field or one that no worker of ours wrote.
+        The number, 10**15 at most; 0 for an absent field or one that no worker of ours wrote.
     """
     count = payload.get(field)
-    return count if type(count) is int and count > 0 else 0
+    return min(count, MAX_FAILURES) if type(count) is int and count > 0 else 0
 
 
 def unreadable(raw: bytes, queue: str | None, error: BaseException, now: float) -> Payload:

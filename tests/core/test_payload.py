@@ -138,3 +138,12 @@ def test_interruptions_are_counted_apart_from_failures() -> None:
 
 def test_one_failure_counts_as_one() -> None:
     assert failures({"retry_count": 1}) == 1
+
+
+def test_a_count_of_any_size_can_be_counted_on_and_written_again() -> None:
+    """Else a failure of such a job could never be recorded, and its process would hold it for ever."""
+    assert failures({"retry_count": 10**15}) == 10**15
+    largest = codec.decode(b'{"retry_count":' + b"9" * 4300 + b"}")["retry_count"]
+    entry = interrupted({**JOB, "retry_count": largest, "interrupted_count": largest}, KeyError(), 1.0)
+    assert (entry["retry_count"], entry["interrupted_count"]) == (10**15 + 1, 10**15 + 1)
+    assert codec.decode(codec.encode(entry)) == entry
