@@ -18,7 +18,7 @@ CAREFUL_TTL = 86_400
 """Seconds after which recovered jobs are fetched like others, should nobody have fetched them."""
 BATCH = 1000
 """Jobs moved by one call: it stays far below 100 ms."""
-PROGRESS = re.compile(rb"[\d.]+ (\d+) (\d+)")
+PROGRESS = re.compile(rb"[\d.]+ (\d{1,18}) (\d{1,18})")
 """What a beat tells beside its stamp: the number of the last started job, and how many run at once."""
 
 

@@ -162,9 +162,7 @@ class Rescuer:
         return not recovered.failed
 
     def _report_unread(self, queues: set[str]) -> None:
-        read_by_somebody = {
-            queue[0] for process in self._store.process_reader.living() for queue in process.info.get("queues", ())
-        }
+        read_by_somebody = {queue for process in self._store.process_reader.living() for queue in process.queues}
         unread = sorted(queues - read_by_somebody)
         if unread:
             logger.warning("no living process reads the queues that jobs were put back onto: %s", ", ".join(unread))

@@ -111,6 +111,15 @@ def test_without_a_readable_stamp_presence_alone_decides(
     assert (store.recovery.recover(DEAD) is None) is present
 
 
+@pytest.mark.parametrize("progress", ["9" * 5_000 + " 1", "1 " + "9" * 5_000, "x", ""])
+def test_progress_that_cannot_be_read_keeps_nobodys_jobs(
+    progress: str, store: Store, redis_client: redis.Redis
+) -> None:
+    leave(redis_client, 2)
+    redis_client.hset("t:beats", DEAD, f"1.0 {progress}")
+    assert recovered(store).moved == 2
+
+
 @pytest.mark.parametrize("present", [True, False])
 def test_with_a_damaged_registry_presence_alone_decides(present: bool, store: Store, redis_client: redis.Redis) -> None:
     """Reference S13: a key of the wrong type does not keep a dead process's jobs from coming back."""

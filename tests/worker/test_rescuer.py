@@ -59,6 +59,20 @@ def test_a_queue_that_nobody_reads_is_named(
     assert "no living process reads the queues that jobs were put back onto: forgotten" in messages(caplog)
 
 
+@pytest.mark.parametrize("queues", ["5", "null", "[5]", "[[]]", "[[{}]]", '"x"', '{"a":1}'])
+def test_what_another_process_tells_of_itself_keeps_nobodys_jobs(
+    queues: str, rigs: Rigs, redis_client: redis.Redis, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in ("1", "2"):
+        redis_client.hset(f"t:inprogress:host:{name}:dead", "1:default", raw_job(name))
+        redis_client.hset("t:beats", f"host:{name}:dead", "1.0 1 1")
+    redis_client.hset("t:beats", "odd", f"{redis_client.time()[0]} 0 1")
+    redis_client.set("t:process:odd", f'{{"queues":{queues}}}')
+    rescuer(rigs()).look()
+    assert sorted(jids(queued(redis_client))) == ["1", "2"]
+    assert "no living process reads the queues that jobs were put back onto: default" in messages(caplog)
+
+
 def test_what_could_not_be_put_back_is_told(
     rigs: Rigs, redis_client: redis.Redis, caplog: pytest.LogCaptureFixture
 ) -> None:
