@@ -44,7 +44,7 @@ class Processes:
             (keys.beats, keys.process(identity), keys.signals(identity), keys.nothing),
             (identity, progress, info, self._ttl, int(read_commands)),
         )
-        return BeatReply(now=float(reply[0]), commands=tuple(word.decode() for word in reply[1:]))
+        return BeatReply(now=float(reply[0]), commands=tuple(word.decode(errors="replace") for word in reply[1:]))
 
     def publish_work(self, identity: str, work: bytes | None) -> None:
         """Writes what the process is running as JSON; None when it runs nothing."""

@@ -41,6 +41,11 @@ def test_commands_come_with_the_beat_in_order_and_once(processes: Processes, red
     assert beat(processes) == ()
 
 
+def test_a_command_that_is_no_text_loses_no_other(processes: Processes, redis_client: redis.Redis) -> None:
+    redis_client.rpush(f"t:signals:{ME}", b"\xff", "stop")
+    assert beat(processes) == ("\ufffd", "stop")
+
+
 def test_commands_stay_for_whoever_waits_for_them_elsewhere(processes: Processes, redis_client: redis.Redis) -> None:
     redis_client.rpush(f"t:signals:{ME}", "quiet")
     assert beat(processes, read_commands=False) == ()
