@@ -24,7 +24,7 @@ BATCH = 500
 SCAN_STEPS = 10
 """Steps that one look goes through the key space for keys of single jobs, which nothing lists. The next look goes on
 from there: such a key is found within minutes, and no look is long."""
-COPY = re.compile(r"(.+):(\d+):[0-9a-f]{8}")
+COPY = re.compile(r"(.+):([0-9]{1,18}):[0-9a-f]{8}")
 """The name of a copy: that of the key, epoch milliseconds and chance."""
 STAMP = re.compile(rb"[\d.]+")
 """What a beat begins with: epoch seconds."""

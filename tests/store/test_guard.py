@@ -127,13 +127,14 @@ def test_two_quarantines_in_one_second_keep_both_copies_and_the_newest_five_stay
     damage(redis_client, "queue:mine:more", "list")
     store.guard.quarantine("t:queue:mine:more", "list")
     redis_client.set("t:quarantine:queue:mine:1:no copy", "foreign")
+    redis_client.set("t:quarantine:queue:mine:" + "9" * 5_000 + ":01234567", "foreign")
     for number in range(MOST_COPIES + 3):
         redis_client.set("t:queue:mine", number)
         store.guard.quarantine("t:queue:mine", "list")
         redis_client.set(f"t:quarantine:queue:mine:{number}:{number:08d}", "an older one")
     assert store.guard.trim_copies() == MOST_COPIES + 3 + 3
     kept = copies(redis_client, "queue:mine")
-    assert len(kept) == MOST_COPIES + 2
+    assert len(kept) == MOST_COPIES + 3
     assert redis_client.get("t:quarantine:queue:mine:1:no copy") == b"foreign"
     assert len(copies(redis_client, "queue:mine:more")) == 1
     assert b"an older one" not in {redis_client.get(copy) for copy in kept}
