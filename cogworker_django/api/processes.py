@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cogworker_django.api.door import opened
+from cogworker_django.core import times
 from cogworker_django.core.payload import Payload
 from cogworker_django.store.process_reader import ProcessReader, ProcessState, Signal
 from cogworker_django.store.store import Store
@@ -84,7 +85,7 @@ class Work:
     thread_id: str
     queue: str
     run_at: float
-    """Epoch seconds when it started."""
+    """Epoch seconds when it started; 0 when that cannot be read."""
     job: Payload
     """Its payload, without arguments when they are large; empty when it cannot be read."""
 
@@ -113,11 +114,11 @@ class WorkSet:
 
 
 def _work(identity: str, fields: dict[str, Any]) -> Work:
-    run_at, job = fields.get("run_at"), fields.get("payload")
+    job = fields.get("payload")
     return Work(
         process_id=identity,
         thread_id=str(fields.get("thread", "")),
         queue=str(fields.get("queue", "")),
-        run_at=float(run_at) if isinstance(run_at, int | float) else 0.0,
+        run_at=times.told(fields.get("run_at")) or 0.0,
         job=job if isinstance(job, dict) else {},
     )

@@ -33,12 +33,25 @@ def decode(raw: bytes) -> dict[str, Any]:
     Raises:
         UnreadablePayload: the bytes are anything but one JSON object.
     """
+    value = parse(raw)
+    if type(value) is not dict:
+        raise UnreadablePayload(f"the payload is not a JSON object but {_KINDS[type(value)]}")
+    return value
+
+
+def parse(raw: bytes) -> Any:
+    """Read one JSON value of any kind.
+
+    Args:
+        raw: the bytes as they were in Redis.
+
+    Raises:
+        UnreadablePayload: they are none, or one that could not be written again everywhere.
+    """
     try:
         value = _DECODER.decode(raw)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise UnreadablePayload(f"the payload is not JSON: {error}") from None
-    if type(value) is not dict:
-        raise UnreadablePayload(f"the payload is not a JSON object but {_KINDS[type(value)]}")
     # Most payloads are too short to be deep, and most others have too few brackets.
     if len(raw) > 2 * MAX_DEPTH and raw.count(b"[") + raw.count(b"{") > MAX_DEPTH and _is_deeper(value, MAX_DEPTH):
         raise UnreadablePayload(f"the payload has more than {MAX_DEPTH} arrays and objects in each other")

@@ -71,6 +71,21 @@ def within_calendar(timestamp: float, name: str) -> float:
     raise ValueError(f"{name} is outside the years 1 to 9999: {described(timestamp)} in epoch seconds")
 
 
+def told(value: object) -> float | None:
+    """Read a time as something in Redis tells it.
+
+    Args:
+        value: any JSON value.
+
+    Returns:
+        Epoch seconds; None for everything but a finite number.
+    """
+    try:
+        return _number(value, "the time", "a number")
+    except (TypeError, ValueError):
+        return None
+
+
 def refuse_naive(when: datetime) -> float:
     """Stand in for a zone where none is known.
 

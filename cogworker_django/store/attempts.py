@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, fields
-from typing import Any
+from dataclasses import asdict, dataclass, field
+
+import msgspec
 
 from cogworker_django.core import codec
 from cogworker_django.core.errors import UnreadablePayload
@@ -69,12 +70,8 @@ class Attempts:
         return [attempt for attempt in read if attempt is not None]
 
 
-_FIELDS = frozenset(each.name for each in fields(Attempt))
-
-
 def _attempt(raw: bytes) -> Attempt | None:
     try:
-        item: dict[str, Any] = codec.decode(raw)
-        return Attempt(**{name: value for name, value in item.items() if name in _FIELDS})
-    except (UnreadablePayload, TypeError):
+        return msgspec.convert(codec.decode(raw), Attempt)
+    except (UnreadablePayload, msgspec.ValidationError):
         return None

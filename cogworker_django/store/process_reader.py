@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-import msgspec
-
+from cogworker_django.core import codec
+from cogworker_django.core.errors import UnreadablePayload
 from cogworker_django.store.gateway import Gateway
 
 AT_ONCE = 200  # processes read in one round trip
@@ -103,15 +104,16 @@ def _chunks(identities: Sequence[str]) -> Iterator[Sequence[str]]:
 
 def _beat(stamp: bytes) -> float | None:
     try:
-        return float(stamp.split()[0])
+        beat = float(stamp.split()[0])
     except (ValueError, IndexError):
         return None
+    return beat if math.isfinite(beat) else None
 
 
 def _json(raw: bytes | None) -> Any:
     try:
-        return msgspec.json.decode(raw or b"null")
-    except (msgspec.MsgspecError, RecursionError, UnicodeError):
+        return codec.parse(raw or b"null")
+    except UnreadablePayload:
         return None
 
 

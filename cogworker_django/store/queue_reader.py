@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cogworker_django.core import codec
+from cogworker_django.core import codec, times
 from cogworker_django.core.errors import UnreadablePayload
 from cogworker_django.store import replies
 from cogworker_django.store.gateway import Gateway
@@ -178,7 +178,7 @@ def _latency(raw: Any, now: float) -> float:
     except UnreadablePayload:
         return 0.0
     for field in ("enqueued_at", "created_at"):
-        since = item.get(field)
-        if isinstance(since, int | float) and not isinstance(since, bool):
+        since = times.told(item.get(field))
+        if since is not None:
             return max(0.0, now - since)
     return 0.0

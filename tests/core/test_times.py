@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from cogworker_django.core.times import EARLIEST, LATEST, due, refuse_naive, seconds
+from cogworker_django.core.times import EARLIEST, LATEST, due, refuse_naive, seconds, told
 
 NEW_YORK = ZoneInfo("America/New_York")
 NOON_UTC = datetime(2026, 7, 1, 12, tzinfo=UTC).timestamp()
@@ -94,3 +94,10 @@ def test_a_time_that_no_calendar_shows_is_a_value_error(when: float) -> None:
 @pytest.mark.parametrize("when", [EARLIEST, LATEST])
 def test_the_first_and_the_last_second_of_the_calendar_are_times(when: float) -> None:
     assert due(when, refuse_naive) == when
+
+
+def test_a_time_told_by_redis_is_a_finite_number_or_none_at_all() -> None:
+    assert (told(5), told(-1.5), told(1e300)) == (5.0, -1.5, 1e300)
+    values: list[object] = [None, True, "5", [], {}, math.inf, math.nan, 10**400]
+    for value in values:
+        assert told(value) is None

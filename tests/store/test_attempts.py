@@ -66,4 +66,6 @@ def test_what_another_version_wrote_is_read_and_what_is_damaged_is_left_out(
 ) -> None:
     old = b'{"attempt":1,"failed_at":5.0,"outcome":"dead","error_class":"E","error_message":"m","more":true}'
     redis_client.rpush(KEY, old, "not json", "[]", '{"attempt":2}')
+    for right, wrong in (("5.0", '"then"'), ("5.0", "9" * 400), ('"E"', "null"), ('"m"', "{}"), ("1,", "1.5,")):
+        redis_client.rpush(KEY, old.decode().replace(right, wrong))
     assert [each.attempt for each in store.attempts.of(JID)] == [1]

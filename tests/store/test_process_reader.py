@@ -45,6 +45,23 @@ def test_a_process_whose_info_cannot_be_read_is_there_all_the_same(
     assert (process.identity, process.info, process.beat_at, process.queues) == ("a", {}, None, [])
 
 
+@pytest.mark.parametrize("stamp", ["inf", "-inf", "nan", "9" * 400, "", "x 1 1"])
+def test_a_beat_that_is_no_time_is_not_shown(stamp: str, store: Store, redis_client: redis.Redis) -> None:
+    beat(store, "a")
+    redis_client.hset("t:beats", "a", stamp)
+    assert [process.beat_at for process in store.process_reader.living()] == [None]
+
+
+def test_what_could_not_be_written_again_is_not_shown(store: Store, redis_client: redis.Redis) -> None:
+    """Readers make JSON of it, a little deeper than it was."""
+    beat(store, "a", tag=1)
+    deep = b'{"tag":' + b"[" * 800 + b"]" * 800 + b"}"
+    redis_client.set("t:process:a", deep)
+    redis_client.set("t:work:a", b"[" + deep + b"]")
+    assert [process.info for process in store.process_reader.living()] == [{}]
+    assert store.process_reader.work(["a"]) == [("a", [])]
+
+
 def test_a_presence_of_the_wrong_type_does_not_hide_the_other_processes(
     store: Store, redis_client: redis.Redis
 ) -> None:

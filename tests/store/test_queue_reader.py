@@ -49,6 +49,7 @@ def test_states_show_size_latency_and_pause(store: Store, redis_client: redis.Re
         b'{"enqueued_at":"soon"}',
         b'{"enqueued_at":true}',
         b'{"enqueued_at":9e300}',
+        b'{"enqueued_at":' + b"9" * 400 + b"}",
     ],
 )
 def test_a_next_job_that_does_not_tell_or_comes_from_the_future_has_no_latency(
