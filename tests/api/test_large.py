@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 import redis
@@ -10,29 +10,18 @@ import redis
 from cogworker_django.api.jobsets import DeadSet, RetrySet
 from cogworker_django.api.queue import Queue
 from cogworker_django.store.store import Store
+from tests.slowlog import LIMIT, Slowlog, best
 from tests.stores import jids, open_store, queued, raw_job
 
-LIMIT = 100_000  # microseconds
 STEP = 10_000  # jobs that the test itself writes in one command
 pytestmark = pytest.mark.slow
 
-Slowest = Callable[[], int]
-
 
 @pytest.fixture
-def slowest(redis_client: redis.Redis) -> Iterator[Slowest]:
-    """The longest call since the latest look, in microseconds."""
-    before = redis_client.config_get("slowlog-log-slower-than")
-
-    def look() -> int:
-        durations = [entry["duration"] for entry in redis_client.slowlog_get(128)]
-        redis_client.slowlog_reset()
-        return max(durations, default=0)
-
-    redis_client.config_set("slowlog-log-slower-than", 1_000)
-    yield look
-    redis_client.config_set("slowlog-log-slower-than", str(before["slowlog-log-slower-than"]))
-    redis_client.slowlog_reset()
+def slowlog(redis_client: redis.Redis) -> Iterator[Slowlog]:
+    log = Slowlog(redis_client)
+    yield log
+    log.close()
 
 
 def raws(number: int) -> list[bytes]:
@@ -52,38 +41,28 @@ def fill_set(client: redis.Redis, name: str, jobs: list[bytes]) -> None:
     client.slowlog_reset()
 
 
-def best(attempt: Callable[[], int]) -> int:
-    """The longest call of the best of three attempts: on a busy machine the server itself may be made to wait."""
-    longest = LIMIT
-    for _ in range(3):
-        longest = min(longest, attempt())
-        if longest < LIMIT:
-            break
-    return longest
-
-
-def test_a_queue_of_200_000_is_cleared(store: Store, redis_client: redis.Redis, slowest: Slowest) -> None:
+def test_a_queue_of_200_000_is_cleared(store: Store, redis_client: redis.Redis, slowlog: Slowlog) -> None:
     def clear() -> int:
         fill_queue(redis_client, raws(200_000))
         assert Queue("default", store).clear() == 200_000
         assert redis_client.keys() == []
-        return slowest()
+        return slowlog.longest()
 
     assert best(clear) < LIMIT
 
 
-def test_a_job_in_a_queue_of_200_000_is_deleted(store: Store, redis_client: redis.Redis, slowest: Slowest) -> None:
+def test_a_job_in_a_queue_of_200_000_is_deleted(store: Store, redis_client: redis.Redis, slowlog: Slowlog) -> None:
     def delete() -> int:
         redis_client.delete("t:queue:default")
         fill_queue(redis_client, raws(200_000))
         assert Queue("default", store).delete(f"{50_000:024}")
         assert redis_client.llen("t:queue:default") == 199_999
-        return slowest()
+        return slowlog.longest()
 
     assert best(delete) < LIMIT
 
 
-def test_20_000_dead_are_retried_in_order(store: Store, redis_client: redis.Redis, slowest: Slowest) -> None:
+def test_20_000_dead_are_retried_in_order(store: Store, redis_client: redis.Redis, slowlog: Slowlog) -> None:
     jobs = raws(20_000)
 
     def retry() -> int:
@@ -91,7 +70,7 @@ def test_20_000_dead_are_retried_in_order(store: Store, redis_client: redis.Redi
         fill_set(redis_client, "dead", jobs)
         assert DeadSet(store).retry_all() == 20_000
         assert not redis_client.exists("t:dead")
-        longest = slowest()
+        longest = slowlog.longest()
         assert jids(queued(redis_client))[::-1] == jids(jobs)
         return longest
 
@@ -99,7 +78,7 @@ def test_20_000_dead_are_retried_in_order(store: Store, redis_client: redis.Redi
 
 
 def test_50_000_retries_are_killed_and_the_dead_are_cleared(
-    redis_url: str, redis_client: redis.Redis, slowest: Slowest
+    redis_url: str, redis_client: redis.Redis, slowlog: Slowlog
 ) -> None:
     store = open_store(redis_url, dead_max_jobs=20_000)
 
@@ -108,16 +87,16 @@ def test_50_000_retries_are_killed_and_the_dead_are_cleared(
         assert RetrySet(store).kill_all() == 50_000
         assert DeadSet(store).size == 20_000
         assert DeadSet(store).clear() == 20_000
-        return slowest()
+        return slowlog.longest()
 
     assert best(kill_and_clear) < LIMIT
 
 
-def test_a_set_of_200_000_is_searched(store: Store, redis_client: redis.Redis, slowest: Slowest) -> None:
+def test_a_set_of_200_000_is_searched(store: Store, redis_client: redis.Redis, slowlog: Slowlog) -> None:
     fill_set(redis_client, "retry", raws(200_000))
 
     def search() -> int:
         assert RetrySet(store).find("unknown") is None
-        return slowest()
+        return slowlog.longest()
 
     assert best(search) < LIMIT
