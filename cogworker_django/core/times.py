@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from datetime import date, datetime, timedelta
+from typing import Any
 
 from cogworker_django.core.text import described
 
@@ -71,7 +72,7 @@ def within_calendar(timestamp: float, name: str) -> float:
     raise ValueError(f"{name} is outside the years 1 to 9999: {described(timestamp)} in epoch seconds")
 
 
-def told(value: object) -> float | None:
+def told(value: Any) -> float | None:
     """Read a time as something in Redis tells it.
 
     Args:
@@ -80,10 +81,13 @@ def told(value: object) -> float | None:
     Returns:
         Epoch seconds; None for everything but a finite number.
     """
-    try:
-        return _number(value, "the time", "a number")
-    except (TypeError, ValueError):
+    if type(value) not in (int, float):
         return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
 
 
 def refuse_naive(when: datetime) -> float:
