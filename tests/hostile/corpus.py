@@ -45,6 +45,7 @@ UNREADABLE = [
     TEXT + b"\0",
     TEXT + b"\n{}",
     TEXT.replace(b'"', b"'"),
+    with_field("a", b"[" * 600 + b"]" * 600),
     with_field("a", b"NaN"),
     with_field("a", b"-Infinity"),
     with_field("a", b"1e999"),
