@@ -74,9 +74,15 @@ class Evidence:
     """Jobs that count as failed without a run having failed: they killed their processes."""
 
 
-def faults(evidence: Evidence) -> list[str]:
-    """Name every broken rule; nothing when all is well."""
-    return [*_lost(evidence), *_ghosts(evidence), *_extra(evidence), *_places(evidence), *_counters(evidence)]
+def faults(evidence: Evidence, *, counted: bool = True) -> list[str]:
+    """Name every broken rule; nothing when all is well.
+
+    Args:
+        evidence: all of it.
+        counted: whether the counters are looked at too.
+    """
+    found = [*_lost(evidence), *_ghosts(evidence), *_extra(evidence), *_places(evidence)]
+    return [*found, *_counters(evidence)] if counted else found
 
 
 def _lost(evidence: Evidence) -> Iterable[str]:

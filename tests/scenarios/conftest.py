@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.scenarios.proxy import Proxy
 from tests.scenarios.rig import Rig
 from tests.support import StartServer
 
@@ -43,3 +44,17 @@ def start_rig(tmp_path: Path, start_server: StartServer, seeded: random.Random) 
 def rig(start_rig: StartRig) -> Rig:
     """A rig with the usual settings."""
     return start_rig()
+
+
+@pytest.fixture
+def lasting(start_rig: StartRig) -> Rig:
+    """A rig whose server keeps its data over a crash."""
+    return start_rig(persistent=True)
+
+
+@pytest.fixture
+def proxy(rig: Rig) -> Iterator[Proxy]:
+    """A proxy in front of the rig's server; workers are told its address."""
+    made = Proxy(rig.server.port)
+    yield made
+    made.close()

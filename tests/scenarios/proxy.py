@@ -5,10 +5,26 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-from collections.abc import Coroutine
+from collections import deque
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 CHUNK = 65_536
+Spoil = Callable[[bytes], bytes]
+"""Makes of bytes what arrives of them."""
+
+
+class Strike:
+    """What happens to the next bytes that pass in one direction.
+
+    Args:
+        spoil: what arrives of them.
+        cut: whether the connection ends with them.
+    """
+
+    def __init__(self, spoil: Spoil, *, cut: bool) -> None:
+        self.spoil = spoil
+        self.cut = cut
 
 
 class Proxy:
@@ -19,12 +35,17 @@ class Proxy:
     """
 
     def __init__(self, port: int) -> None:
-        self.cuts = 0
-        """How many connections were cut after a request, before its reply."""
+        self.struck = 0
+        """How many strikes have met something."""
         self.delay = 0.0
-        """Seconds that every chunk takes, each way."""
+        """Seconds that whatever was read at once takes, each way."""
+        self.rate = 0.0
+        """Bytes a second that a connection passes on, each way; 0 for all that there are."""
+        self.crumb = CHUNK
+        """Bytes that arrive together."""
         self._server_port = port
-        self._armed = 0
+        self._requests: deque[Strike] = deque()
+        self._replies: deque[Strike] = deque()
         self._wires: set[asyncio.StreamWriter] = set()
         self._loop = asyncio.new_event_loop()
         self._open = asyncio.Event()
@@ -43,9 +64,25 @@ class Proxy:
         """Cut all connections that there are."""
         self._do(self._cut())
 
+    def cut_before_request(self) -> None:
+        """Cut the next connection on which something is asked: the server never hears of it."""
+        self._requests.append(Strike(lambda _: b"", cut=True))
+
     def cut_after_request(self) -> None:
         """Cut the next connection on which the server replies: it has done what it was asked, nobody hears of it."""
-        self._do(self._arm())
+        self._replies.append(Strike(lambda _: b"", cut=True))
+
+    def cut_in_reply(self) -> None:
+        """Cut the next connection on which the server replies, in the middle of the reply."""
+        self._replies.append(Strike(lambda reply: reply[: len(reply) // 2], cut=True))
+
+    def corrupt_reply(self, spoil: Spoil) -> None:
+        """Pass the next reply on as `spoil` makes it."""
+        self._replies.append(Strike(spoil, cut=False))
+
+    def lead_to(self, port: int) -> None:
+        """Connect to another server from now on; connections that there are stay where they are."""
+        self._server_port = port
 
     def black_hole(self) -> None:
         """Swallow everything, in silence: nothing is closed, nothing arrives."""
@@ -69,9 +106,6 @@ class Proxy:
         for wire in list(self._wires):
             wire.transport.abort()
 
-    async def _arm(self) -> None:
-        self._armed += 1
-
     async def _set_open(self, is_open: bool) -> None:
         (self._open.set if is_open else self._open.clear)()
 
@@ -89,24 +123,40 @@ class Proxy:
             far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._server_port)
             self._wires |= {writer, far_writer}
             await asyncio.gather(
-                self._pump(reader, far_writer, writer, False), self._pump(far_reader, writer, far_writer, True)
+                self._pump(reader, far_writer, writer, self._requests),
+                self._pump(far_reader, writer, far_writer, self._replies),
             )
             self._wires -= {writer, far_writer}
         writer.transport.abort()
 
     async def _pump(
-        self, source: asyncio.StreamReader, target: asyncio.StreamWriter, back: asyncio.StreamWriter, reply: bool
+        self,
+        source: asyncio.StreamReader,
+        target: asyncio.StreamWriter,
+        back: asyncio.StreamWriter,
+        strikes: deque[Strike],
     ) -> None:
         with contextlib.suppress(OSError):
             while data := await source.read(CHUNK):
                 await self._open.wait()
                 if self.delay:
                     await asyncio.sleep(self.delay)
-                if reply and self._armed:
-                    self._armed -= 1
-                    self.cuts += 1
+                strike = strikes.popleft() if strikes else None
+                if strike:
+                    self.struck += 1
+                    data = strike.spoil(data)
+                await self._pass(data, target)
+                if strike and strike.cut:
                     break
-                target.write(data)
-                await target.drain()
-        target.transport.abort()
+        # What has arrived is to be read, and then the end: not the other way round.
+        target.close()
         back.transport.abort()
+
+    async def _pass(self, data: bytes, target: asyncio.StreamWriter) -> None:
+        size = self.crumb
+        for first in range(0, len(data), size):
+            crumb = data[first : first + size]
+            if self.rate:
+                await asyncio.sleep(len(crumb) / self.rate)
+            target.write(crumb)
+            await target.drain()

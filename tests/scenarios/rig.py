@@ -8,7 +8,7 @@ import os
 import signal
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any, cast
@@ -204,13 +204,17 @@ class Rig:
 
     # -- the end -------------------------------------------------------------------------------------
 
-    def verify(self, *, spare: int = 0, buried: int = 0, left: int = 0) -> None:
+    def verify(
+        self, *, spare: int = 0, buried: int = 0, left: int = 0, dropped: Collection[str] = (), counted: bool = True
+    ) -> None:
         """Stop all workers and check every rule.
 
         Args:
             spare: extra runs that lost replies explain.
             buried: jobs that killed their processes too often.
             left: jobs that must be left in Redis.
+            dropped: jids that may be in no place: the server has forgotten them.
+            counted: whether the counters are to be right: a server that forgets jobs forgets them too.
         """
         self.stop()
         evidence = Evidence(
@@ -222,9 +226,10 @@ class Rig:
             spare=spare,
             processed=self.count("processed"),
             failed=self.count("failed"),
+            dropped=dropped,
             buried=buried,
         )
-        found = [*faults(evidence), *litter(self.redis, PREFIX)]
+        found = [*faults(evidence, counted=counted), *litter(self.redis, PREFIX)]
         assert not found, "\n".join([*found, self.logs()])
         assert len(evidence.left.places) == left, evidence.left.places
 

@@ -1,12 +1,9 @@
-"""Redis away, restarted, frozen, full, forgetful, and networks that lose replies: the worker goes on by itself."""
+"""Redis away, restarted, frozen, full, forgetful: the worker goes on by itself."""
 
 from __future__ import annotations
 
-import contextlib
 import signal
-import threading
 import time
-from collections.abc import Callable, Iterator
 
 import pytest
 import redis
@@ -15,47 +12,14 @@ from cogworker_django import RedisRefused
 from tests.scenarios import jobs
 from tests.scenarios.checker import extra_runs
 from tests.scenarios.conftest import StartRig
+from tests.scenarios.load import every
 from tests.scenarios.process import WorkerProcess
 from tests.scenarios.proxy import Proxy
 from tests.scenarios.rig import PREFIX, Rig
+from tests.scenarios.trial import RETURN
 from tests.scenarios.waiting import eventually
 
 pytestmark = pytest.mark.slow
-
-RETURN = 15.0
-"""Seconds after Redis is back within which everything is as it should be."""
-
-
-@pytest.fixture
-def lasting(start_rig: StartRig) -> Rig:
-    """A rig whose server keeps its data over a crash."""
-    return start_rig(persistent=True)
-
-
-@pytest.fixture
-def proxy(rig: Rig) -> Iterator[Proxy]:
-    """A proxy in front of the rig's server; workers are told its address."""
-    made = Proxy(rig.server.port)
-    yield made
-    made.close()
-
-
-@contextlib.contextmanager
-def every(seconds: float, step: Callable[[], object]) -> Iterator[None]:
-    """Do something over and over beside the test."""
-    stop = threading.Event()
-
-    def loop() -> None:
-        while not stop.wait(seconds):
-            step()
-
-    thread = threading.Thread(target=loop)
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join()
 
 
 def test_quick_restarts_and_cut_clients_do_not_stop_the_work(lasting: Rig) -> None:
@@ -232,59 +196,6 @@ def test_a_frozen_server_repeats_nothing(rig: Rig) -> None:
         time.sleep(3.0)
     took = rig.until_done(RETURN)
     print(f"all done {took:.2f} s after the server woke up")
-    rig.verify()
-    assert not extra_runs(rig.ledger.runs())
-
-
-def test_lost_replies_lose_no_job(rig: Rig, proxy: Proxy) -> None:
-    """B062, T12."""
-    cuts = 30
-    for _ in range(2):
-        rig.worker(REDIS=proxy.url)
-    rig.push(jobs.nap, [(0.002,)] * 5000)
-    for cut in range(1, cuts + 1):
-        time.sleep(rig.random.uniform(0.01, 0.1))
-        if not rig.queued():
-            rig.push(jobs.nap, [(0.002,)] * 500)
-        proxy.cut_after_request()
-        eventually(lambda cut=cut: proxy.cuts >= cut, 10, "a reply to be cut")  # type: ignore[misc]
-    took = rig.until_done(RETURN)
-    rig.verify(spare=cuts)
-    print(f"{cuts} cuts: {extra_runs(rig.ledger.runs()).total()} extra runs, done {took:.2f} s after the last")
-
-
-def test_cut_connections_lose_no_job(rig: Rig, proxy: Proxy) -> None:
-    for _ in range(2):
-        rig.worker(REDIS=proxy.url)
-    rig.push(jobs.nap, [(0.002,)] * 3000)
-    with every(0.1, proxy.cut):
-        time.sleep(3.0)
-    rig.until_done(RETURN)
-    rig.verify()
-    assert not extra_runs(rig.ledger.runs())
-
-
-def test_a_black_hole_is_noticed_and_left(rig: Rig, proxy: Proxy) -> None:
-    """T13: no reply, and no error either."""
-    worker = rig.worker(REDIS=proxy.url)
-    rig.push(jobs.nap, [(0.002,)] * 500)
-    rig.at_work(worker)
-    proxy.black_hole()
-    time.sleep(6.0)
-    rig.push(jobs.nap, [(0.002,)] * 500)
-    proxy.pass_on()
-    took = rig.until_done(RETURN)
-    rig.verify()
-    extra = extra_runs(rig.ledger.runs()).total()
-    print(f"done {took:.2f} s after the return, {extra} extra runs")
-    assert extra == 0
-
-
-def test_a_slow_network_changes_only_the_pace(rig: Rig, proxy: Proxy) -> None:
-    proxy.delay = 0.05
-    rig.worker(REDIS=proxy.url)
-    rig.push(jobs.nap, [(0.002,)] * 1000)
-    rig.until_done(RETURN)
     rig.verify()
     assert not extra_runs(rig.ledger.runs())
 
