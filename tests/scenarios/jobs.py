@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import sys
 import time
 from pathlib import Path
@@ -65,6 +66,22 @@ def abort_process() -> None:
     with recorded():
         time.sleep(0.05)
         os.abort()
+
+
+@job(name="kill_process")
+def kill_process() -> None:
+    """Be what the system's memory killer chooses."""
+    with recorded():
+        time.sleep(0.05)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+@job(name="balloon")
+def balloon() -> None:
+    """Take memory until there is no more of it, or a gibibyte."""
+    with recorded():
+        blocks = [bytes(2**20) for _ in range(2**10)]
+        raise AssertionError(f"{len(blocks)} MiB were there")
 
 
 @job(name="leave")

@@ -1,0 +1,46 @@
+"""Several workers of which some die, and others take their places."""
+
+from __future__ import annotations
+
+from tests.scenarios.process import WorkerProcess
+from tests.scenarios.rig import Rig
+
+
+class Crew:
+    """As many workers as were asked for: each that has ended is replaced, as a service manager does.
+
+    Args:
+        rig: to start them with.
+        number: how many.
+        flags: of each.
+    """
+
+    def __init__(self, rig: Rig, number: int, *flags: str) -> None:
+        self.deaths = 0
+        """How many have ended by themselves."""
+        self._rig = rig
+        self._flags = flags
+        self._members = [rig.worker(*flags, wait=False) for _ in range(number)]
+        self.complete()
+
+    def complete(self) -> None:
+        """Wait until all of them have started: who is told to stop before that has not learned how."""
+        for member in self._members:
+            member.started()
+
+    def anyone(self) -> WorkerProcess:
+        """One of them by chance, once it has started."""
+        return self._rig.random.choice(self._members).started()
+
+    def replace(self, member: WorkerProcess) -> None:
+        """Another one for one that has ended; nobody waits until it has started."""
+        self._members[self._members.index(member)] = self._rig.worker(*self._flags, wait=False)
+
+    def tend(self) -> None:
+        """Replace whoever has ended. Each job that it had in hand may run once more; that is noted here, before the
+        threshold is over and the others take the jobs back.
+        """
+        for member in [member for member in self._members if member.has_ended]:
+            self.deaths += 1
+            self._rig.at_risk.update(self._rig.in_progress(member))
+            self.replace(member)
