@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import redis
@@ -14,6 +16,7 @@ from redis.retry import Retry
 from redis.sentinel import Sentinel
 
 from cogworker_django.core.redis_target import RedisTarget
+from cogworker_django.store.errors import SENSELESS
 
 TIMEOUT = 5.0
 """Seconds that a command may take, and a connection to be made or to become free in the pool."""
@@ -21,6 +24,8 @@ OLD_CLIENT = int(redis.__version__.split(".")[0]) < 6
 """Whether redis-py counts repeats of a Cluster's commands apart from `retry`."""
 TCP_ONLY = ("socket_connect_timeout", "socket_keepalive", "socket_keepalive_options")
 """Options that a connection over a Unix socket does not know."""
+ANNOUNCEMENTS = "redis.maint_notifications"
+"""The module of newer clients that lets servers announce their maintenance."""
 SPARE = 5
 """Connections beyond one per thread: heartbeat, scheduler, recovery and two to spare (reference, section 1)."""
 
@@ -43,9 +48,11 @@ def connect(target: RedisTarget, *, connections: int, timeout: float = TIMEOUT) 
         "socket_keepalive": True,
         "retry": Retry(NoBackoff(), 0),
         "retry_on_error": [],
+        **_no_announcements(),
     }
     if target.cluster:
         return _cluster(target, options)
+    options["redis_connect_func"] = greet
     if target.sentinels:
         return _sentinel(target, options, connections)
     options |= {"max_connections": connections, "timeout": TIMEOUT}
@@ -57,6 +64,27 @@ def connect(target: RedisTarget, *, connections: int, timeout: float = TIMEOUT) 
         address = {"host": target.host, "port": target.port, "db": target.db, "password": target.password}
         pool = redis.BlockingConnectionPool(**options, **address)
     return redis.Redis.from_pool(pool)
+
+
+def greet(connection: Any) -> None:
+    """The greetings of a new connection. One that made no sense may have left it in another database than ours.
+
+    Raises:
+        ConnectionError: so that redis-py drops the connection, which it does for its own errors only.
+    """
+    try:
+        connection.on_connect()
+    except SENSELESS as error:
+        raise redis.exceptions.ConnectionError(f"a greeting makes no sense: {error}") from error
+
+
+def _no_announcements() -> dict[str, Any]:
+    """With announcements of maintenance, a client no longer checks that nothing is left of the reply before, since
+    what is left may be one: a damaged reply would be followed by those of other commands for ever.
+    """
+    if find_spec(ANNOUNCEMENTS) is None:
+        return {}
+    return {"maint_notifications_config": import_module(ANNOUNCEMENTS).MaintNotificationsConfig(enabled=False)}
 
 
 def _cluster(target: RedisTarget, options: dict[str, Any]) -> redis.Redis:

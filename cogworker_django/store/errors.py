@@ -15,9 +15,13 @@ from cogworker_django.core.errors import RedisDenied, RedisRefused, RedisUnavail
 AWAY = frozenset({"READONLY", "LOADING", "MASTERDOWN", "TRYAGAIN", "BUSY", "UNBLOCKED", "CLUSTERDOWN", "NOREPLICAS"})
 ERRORS = (redis.exceptions.RedisError, redis.exceptions.RedisClusterException, OSError)
 """Everything that redis-py raises for what happens between us and the server."""
+SENSELESS = (AttributeError, IndexError, TypeError, ValueError)
+"""What decoding a reply raises that has not the form of replies to its command."""
 CONNECTION_ERRORS = (
     redis.exceptions.ConnectionError,
     redis.exceptions.TimeoutError,
+    # What arrived is no reply: whether the command was carried out is unknown, as when none arrives.
+    redis.exceptions.InvalidResponse,
     # No node answers, or a slot has none; that keys lie in different slots is ruled out by the check of the prefix.
     redis.exceptions.RedisClusterException,
     OSError,
@@ -69,3 +73,16 @@ def translation(error: Exception) -> RedisUnavailable | RedisRefused:
     if isinstance(error, DENIED) or any(words in text for words in DENIED_IN_SCRIPT):
         return RedisDenied(f"Redis does not let us in, check the user and the password in the settings: {text}")
     return RedisRefused(f"Redis refused a command: {text}")
+
+
+@contextmanager
+def sensible() -> Iterator[None]:
+    """Around the decoding of a reply on which jobs depend: one that makes no sense was damaged on its way.
+
+    Raises:
+        RedisUnavailable: it makes no sense; whether the command was carried out is unknown.
+    """
+    try:
+        yield
+    except SENSELESS as error:
+        raise RedisUnavailable(f"Redis is not available: a reply makes no sense: {error}") from error

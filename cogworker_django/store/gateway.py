@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import redis
-from redis.connection import ConnectionPool
+from redis.connection import AbstractConnection, ConnectionPool
 from redis.exceptions import NoScriptError
 
 from cogworker_django.store.errors import ERRORS, translated, translation
@@ -16,6 +16,7 @@ from cogworker_django.store.scripts import load
 
 Arg = str | bytes | int | float
 
+LEFT_OVER = "more has arrived than the reply"
 SCAN_COUNT = 1000
 """Keys that one step of a scan looks at."""
 
@@ -41,7 +42,7 @@ class Gateway:
             RedisRefused: it answered with an error.
         """
         with translated():
-            return self.client.execute_command(*command, **options)
+            return self._ask(*command, **options)
 
     def pipeline(self, commands: Sequence[Sequence[Arg]]) -> list[Any]:
         """Several commands in one round trip, not atomic; one failing raises after all have run."""
@@ -97,6 +98,31 @@ class Gateway:
         connection = self._pool.get_connection()
         try:
             connection.send_command(*words)
-            return connection.read_response()
+            return _whole(connection, connection.read_response())
         finally:
             self._pool.release(connection)
+
+    def _ask(self, *words: Arg, **options: Any) -> Any:
+        """The same for a command, whose reply redis-py gives its form."""
+        if self._pool is None:
+            return self.client.execute_command(*words, **options)
+        connection = self._pool.get_connection()
+        try:
+            connection.send_command(*words)
+            reply = self.client.parse_response(connection, words[0], **options)
+            return _whole(connection, reply)
+        finally:
+            self._pool.release(connection)
+
+
+def _whole(connection: AbstractConnection, reply: Any) -> Any:
+    """The reply, if nothing is left over behind it: else its framing was damaged, and nothing of it is believed."""
+    try:
+        more = connection.can_read()
+    except ERRORS:
+        # Closed since then: the reply is whole, and the next command notices.
+        return reply
+    if more:
+        connection.disconnect()
+        raise ConnectionError(LEFT_OVER)
+    return reply

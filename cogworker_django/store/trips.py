@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from cogworker_django.store.errors import sensible
 from cogworker_django.store.gateway import Arg, Gateway
 from cogworker_django.store.guard import KEPT, copy_name
 from cogworker_django.store.settlement import Command, Settlement
@@ -119,11 +120,15 @@ class Trips:
                 "picks": trip.picks,
             }
         )
-        return _landing(self._gateway.run("exchange", self._keys, (packed,)))
+        reply = self._gateway.run("exchange", self._keys, (packed,))
+        with sensible():
+            return _landing(reply)
 
     def held(self) -> set[str]:
         """The tokens in the process's hash."""
-        return set(tokens_of(self._gateway.call("HKEYS", self._hash)))
+        fields = self._gateway.call("HKEYS", self._hash)
+        with sensible():
+            return set(tokens_of(fields))
 
     def restore(self, jobs: Mapping[str, bytes]) -> str | None:
         """Writes the process's jobs into a fresh hash when a key of another type has taken its place.

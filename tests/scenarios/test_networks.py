@@ -9,6 +9,7 @@ from functools import partial
 import pytest
 
 from tests.scenarios import jobs
+from tests.scenarios.garble import garbled
 from tests.scenarios.load import Load, every
 from tests.scenarios.proxy import CHUNK, Proxy
 from tests.scenarios.rig import Rig
@@ -16,7 +17,7 @@ from tests.scenarios.scale import size
 from tests.scenarios.trial import RETURN, Trial
 from tests.scenarios.waiting import eventually
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(size(60, 1800))]
 
 CUTS: dict[str, Callable[[Proxy], None]] = {
     "before the request": Proxy.cut_before_request,
@@ -120,3 +121,17 @@ def pace(rig: Rig) -> float:
     ended, began = rig.ledger.ends(), time.monotonic()
     time.sleep(0.5)
     return (rig.ledger.ends() - ended) / (time.monotonic() - began)
+
+
+def test_damaged_replies_are_believed_by_nobody(rig: Rig, proxy: Proxy) -> None:
+    """T14: the connection is dropped, as whatever comes over it from then on may belong to another question."""
+    rounds, hits = size(4, 40), 5
+    for _ in range(2):
+        rig.worker(REDIS=proxy.url)
+    trial = Trial(rig, "damaged reply")
+    spoil = garbled(rig.random)
+    with Load(rig, size(600, 2000), RATE):
+        for _ in range(rounds):
+            strike(rig, proxy, partial(proxy.corrupt_reply, spoil), hits)
+            trial.returned()
+    trial.conclude()
