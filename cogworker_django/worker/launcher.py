@@ -20,8 +20,14 @@ from cogworker_django.worker.worker import Plan, Worker
 logger = logging.getLogger("cogworker")
 
 STOP, STOP_NOW, QUIET, RESUME, DUMP = "stop", "stop now", "quiet", "resume", "dump"
-SIGNALS = {signal.SIGTERM: STOP, signal.SIGINT: STOP_NOW, signal.SIGTSTP: QUIET, signal.SIGTTIN: DUMP}
-"""The first INT stops like a TERM; only one that comes while stopping means at once."""
+SIGNALS = {
+    signal.SIGTERM: STOP,
+    signal.SIGINT: STOP_NOW,
+    signal.SIGHUP: STOP,
+    signal.SIGTSTP: QUIET,
+    signal.SIGTTIN: DUMP,
+}
+"""The first INT stops like a TERM; only one that comes while stopping means at once. HUP is a terminal that closes."""
 DRAIN_LOOK = 0.1
 """Seconds between two looks whether everything is done (`--drain`)."""
 SIGNAL_LOOK = 1.0
@@ -62,8 +68,7 @@ class Launcher:
         Returns:
             The exit status: 0 after a clean stop.
         """
-        for number in SIGNALS:
-            signal.signal(number, self._on_signal)
+        self._listen()
         try:
             worker = self._boot()
             if worker is None:
@@ -74,6 +79,15 @@ class Launcher:
             return 0
         finally:
             self._runtime.store.close()
+            # The interpreter ends with the defaults: one signal more would make a clean stop look like a death.
+            for number in SIGNALS:
+                signal.signal(number, signal.SIG_IGN)
+
+    def _listen(self) -> None:
+        for number in SIGNALS:
+            # Below `nohup` it is ignored, and stays so.
+            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
+                signal.signal(number, self._on_signal)
 
     def _on_signal(self, number: int, _frame: FrameType | None) -> None:
         self._commands.put(SIGNALS[signal.Signals(number)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -151,3 +152,17 @@ def say(text: str, seconds: float) -> None:
         sys.stdout.write(f"{text} out")
         sys.stderr.write(f"{text} err")
         time.sleep(seconds)
+
+
+@job(name="call_program")
+def call_program(*command: str) -> None:
+    """Run another program to its end."""
+    with recorded():
+        subprocess.run(command, check=True)
+
+
+@job(name="leave_orphan")
+def leave_orphan() -> None:
+    """Start a program that outlives the one that has started it, as daemons are started."""
+    with recorded():
+        subprocess.run(["sh", "-c", "sleep 0.1 &"], check=True)

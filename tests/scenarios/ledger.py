@@ -83,8 +83,8 @@ class Ledger:
         return sorted(found, key=lambda run: run.started)
 
     def starts(self, jid: str) -> int:
-        """How often a job has begun to run."""
-        return sum(run.jid == jid for run in self.runs())
+        """How often a job has begun to run; cheap enough to be asked often."""
+        return sum(path.read_bytes().count(f"start {jid} ".encode()) for path in self.directory.iterdir())
 
     def ends(self) -> int:
         """How many runs have come to their end; cheap enough to be asked often."""

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import psutil
@@ -27,13 +27,14 @@ class WorkerProcess:
         command: what runs, after `python`.
         environ: the whole environment.
         log: where its output goes.
+        under: a command that runs it in turn.
     """
 
-    def __init__(self, command: list[str], environ: Mapping[str, str], log: Path) -> None:
+    def __init__(self, command: list[str], environ: Mapping[str, str], log: Path, under: Sequence[str] = ()) -> None:
         self.log = log
         with log.open("wb") as out:
             self._popen = subprocess.Popen(
-                [sys.executable, *command],
+                [*under, sys.executable, *command],
                 cwd=ROOT,
                 env=dict(environ),
                 stdin=subprocess.DEVNULL,

@@ -69,7 +69,12 @@ class Rig:
     # -- workers -------------------------------------------------------------------------------------
 
     def worker(
-        self, *flags: str, wait: bool = True, environ: dict[str, str] | None = None, **settings: Any
+        self,
+        *flags: str,
+        wait: bool = True,
+        environ: dict[str, str] | None = None,
+        under: Sequence[str] = (),
+        **settings: Any,
     ) -> WorkerProcess:
         """Start a worker.
 
@@ -77,11 +82,12 @@ class Rig:
             flags: of `manage.py cogworker`.
             wait: until it has started.
             environ: variables to add.
+            under: a command that runs it in turn.
             settings: of this worker only.
         """
         log = self._directory / f"worker{len(self.workers)}.log"
         told = self.environment(**settings) | (environ or {})
-        started = WorkerProcess(["-m", "django", "cogworker", *flags], told, log)
+        started = WorkerProcess(["-m", "django", "cogworker", *flags], told, log, under)
         self.workers.append(started)
         return started.started() if wait else started
 
@@ -198,11 +204,11 @@ class Rig:
         finally:
             os.kill(self.server.pid, signal.SIGCONT)
 
-    def away(self, seconds: float) -> None:
-        """The server is killed and comes back on the same port after some seconds."""
+    def away(self, seconds: float, *flags: str) -> None:
+        """The server is killed and comes back on the same port after some seconds, with flags if there are any."""
         self.server.kill()
         time.sleep(seconds)
-        self.server.start()
+        self.server.start(*flags)
 
     # -- the end -------------------------------------------------------------------------------------
 

@@ -56,10 +56,8 @@ def test_jobs_survive_kills_at_any_moment(rig: Rig) -> None:
     rig.verify(left=failing)
     runs = rig.ledger.runs()
     cut_off, extra = sum(run.ended is None for run in runs), extra_runs(runs).total()
-    print(
-        f"{len(rig.accepted)} jobs, {KILLS} kills: {sum(in_hand)} in hand, {cut_off} of them running, {extra} ran again;"
-    )
-    print(f"{extra / KILLS:.1f} a kill, {time.monotonic() - began:.1f} s")
+    print(f"{len(rig.accepted)} jobs, {KILLS} kills: {sum(in_hand)} in hand, {cut_off} of them running,")
+    print(f"{extra} ran again, {extra / KILLS:.1f} a kill, {time.monotonic() - began:.1f} s")
 
 
 def test_whoever_is_killed_while_it_waits_takes_no_job_along(rig: Rig) -> None:
