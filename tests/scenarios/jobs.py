@@ -25,7 +25,7 @@ def nap(seconds: float = 0.0, _pushed: float = 0.0) -> None:
 
 
 @job(name="wait_for")
-def wait_for(path: str) -> None:
+def wait_for(path: str, _text: str = "") -> None:
     """Run until a file is there."""
     with recorded():
         while not Path(path).exists():
@@ -38,6 +38,13 @@ def fail_after(seconds: float) -> None:
     with recorded():
         time.sleep(seconds)
         raise ValueError("it was bound to fail")
+
+
+@job(name="fail_with")
+def fail_with(length: int, _text: str) -> None:
+    """Fail with a text of this length."""
+    with recorded():
+        raise ValueError("!" * length)
 
 
 @job(name="drop")
