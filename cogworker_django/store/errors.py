@@ -15,6 +15,13 @@ from cogworker_django.core.errors import RedisDenied, RedisRefused, RedisUnavail
 AWAY = frozenset({"READONLY", "LOADING", "MASTERDOWN", "TRYAGAIN", "BUSY", "UNBLOCKED", "CLUSTERDOWN", "NOREPLICAS"})
 ERRORS = (redis.exceptions.RedisError, redis.exceptions.RedisClusterException, OSError)
 """Everything that redis-py raises for what happens between us and the server."""
+AWAY_ERRORS = (
+    redis.exceptions.ReadOnlyError,
+    redis.exceptions.TryAgainError,
+    # Its subclass is for MASTERDOWN, a replica without its main server, in a Cluster or not.
+    redis.exceptions.ClusterDownError,
+)
+"""Classes for some of those words, whose texts no longer have the word."""
 SENSELESS = (AttributeError, IndexError, TypeError, ValueError)
 """What decoding a reply raises that has not the form of replies to its command."""
 CONNECTION_ERRORS = (
@@ -36,7 +43,7 @@ def is_away(error: BaseException) -> bool:
     """Whether an error means that Redis cannot be used now but may be later; OOM and WRONGTYPE do not."""
     if isinstance(error, CONNECTION_ERRORS) and not isinstance(error, redis.exceptions.AuthenticationError):
         return True
-    if isinstance(error, redis.exceptions.ReadOnlyError):
+    if isinstance(error, AWAY_ERRORS):
         return True
     if isinstance(error, redis.exceptions.ResponseError):
         return reply_is_away(str(error))

@@ -22,6 +22,9 @@ WRAPPED = "Error running script (call to f_ab): @user_script:3: -READONLY You ca
         redis.exceptions.BusyLoadingError("loading"),
         redis.exceptions.RedisClusterException("Redis Cluster cannot be connected."),
         redis.exceptions.ReadOnlyError("You can't write against a read only replica."),
+        redis.exceptions.MasterDownError("Link with MASTER is down and replica-serve-stale-data is set to 'no'."),
+        redis.exceptions.ClusterDownError("The cluster is down"),
+        redis.exceptions.TryAgainError("Multiple keys request during rehashing of slot"),
         redis.exceptions.ResponseError("LOADING Redis is loading the dataset in memory"),
         redis.exceptions.ResponseError("MASTERDOWN Link with MASTER is down"),
         redis.exceptions.ResponseError("TRYAGAIN Multiple keys request during rehashing of slot"),
@@ -94,6 +97,19 @@ def test_a_replica_that_takes_no_writes_is_unavailable_to_commands_and_scripts(s
     replica = open_store(start_server("--replicaof", f"127.0.0.1 {master.port}").url)
     with pytest.raises(RedisUnavailable):
         replica.gateway.call("SET", "t:x", "1")
+    with pytest.raises(RedisUnavailable):
+        replica.gateway.run("push", ("t:queue:a", "t:bell:a", "t:queues"), ("a", b"job"))
+    replica.client.close()
+
+
+def test_a_replica_whose_master_is_gone_is_unavailable_to_commands_and_scripts(start_server: StartServer) -> None:
+    """It answers MASTERDOWN, a word that redis-py keeps to itself."""
+    master = start_server()
+    flags = ("--replicaof", f"127.0.0.1 {master.port}", "--replica-serve-stale-data", "no")
+    replica = open_store(start_server(*flags).url)
+    master.kill()
+    with pytest.raises(RedisUnavailable):
+        replica.gateway.call("GET", "t:x")
     with pytest.raises(RedisUnavailable):
         replica.gateway.run("push", ("t:queue:a", "t:bell:a", "t:queues"), ("a", b"job"))
     replica.client.close()
