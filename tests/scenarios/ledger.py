@@ -86,6 +86,11 @@ class Ledger:
         """How often a job has begun to run; cheap enough to be asked often."""
         return sum(path.read_bytes().count(f"start {jid} ".encode()) for path in self.directory.iterdir())
 
+    def under_way(self, first: float, last: float) -> set[str]:
+        """The jobs of which a run was in progress at some time between two moments."""
+        runs = [run for run in self.runs() if run.started < last]
+        return {run.jid for run in runs if run.ended is None or run.ended > first}
+
     def ends(self) -> int:
         """How many runs have come to their end; cheap enough to be asked often."""
         return sum(path.read_bytes().count(b"end ") for path in self.directory.iterdir())

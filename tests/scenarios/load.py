@@ -26,9 +26,8 @@ class Push:
     """One push that was confirmed."""
 
     jids: list[str]
-    asked: float
     answered: float
-    """On the monotonic clock, as the times of the ledger."""
+    """When, on the monotonic clock, as the times of the ledger."""
 
 
 class Load:
@@ -64,10 +63,9 @@ class Load:
         """How many jobs have been confirmed."""
         return BATCH * len(self.pushes)
 
-    @property
-    def lasts(self) -> bool:
-        """Whether there is more to push."""
-        return self._thread.is_alive()
+    def accepted_between(self, first: float, last: float) -> set[str]:
+        """The jobs of the pushes that were confirmed between two moments."""
+        return {jid for push in list(self.pushes) if first <= push.answered <= last for jid in push.jids}
 
     def _loop(self) -> None:
         while self.pushed < self._total:
@@ -76,14 +74,13 @@ class Load:
                 return
 
     def _push(self) -> bool:
-        asked = time.monotonic()
         try:
             jids = self._rig.push(jobs.nap, [(TAKES,)] * BATCH)
         except RedisUnavailable:
             # They may have arrived.
             self._rig.unknown += BATCH
             return False
-        self.pushes.append(Push(jids, asked, time.monotonic()))
+        self.pushes.append(Push(jids, time.monotonic()))
         return True
 
 

@@ -76,8 +76,8 @@ class Trial:
         extra = extra_runs(runs).total()
         back = max(self.back, default=0.0)
         print(
-            f"| {self._fault} | {len(rig.accepted)} jobs | {self.rounds} rounds | lost {lost} | extra {extra} "
-            f"| bound {bound} | back after {back:.2f} s |"
+            f"| {self._fault} | {len(rig.accepted)} jobs | {self.rounds} rounds | lost {lost} of {len(set(dropped))} "
+            f"| extra {extra} | bound {bound} | back after {back:.2f} s |"
         )
 
     def _settled(self, worker: WorkerProcess) -> Resources:
