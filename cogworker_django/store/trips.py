@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
@@ -48,6 +49,8 @@ class Trip:
     a lost reply cannot make it use one twice."""
     picks: Sequence[tuple[str, int]]
     """Queues in the order to look, and how many to take from each before what is missing is filled up."""
+    awaited: float = math.inf
+    """Epoch seconds; only an entry of schedule or retry that is due before is worth telling."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +60,8 @@ class Landing:
     now: float
     """Redis's time, epoch seconds."""
     due: float | None
-    """When the earliest entry of schedule and retry is due, epoch seconds."""
+    """When the earliest entry of schedule and retry is due, epoch seconds; None if that is not before the time that
+    the trip named."""
     orphaned: bool
     """Whether the jobs may have orphan counters, to be deleted when they finish."""
     dry: bool
@@ -118,6 +122,7 @@ class Trips:
                 "waiting": trip.waiting,
                 "first": trip.first,
                 "picks": trip.picks,
+                "awaited": repr(trip.awaited),
             }
         )
         reply = self._gateway.run("exchange", self._keys, (packed,))

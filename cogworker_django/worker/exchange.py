@@ -25,6 +25,7 @@ from cogworker_django.worker.listener import Listener
 from cogworker_django.worker.outage import Collapser, Sparing
 from cogworker_django.worker.pace import Pace
 from cogworker_django.worker.picks import Picks
+from cogworker_django.worker.scheduler import Scheduler
 from cogworker_django.worker.strays import Strays
 from cogworker_django.worker.vitals import Vitals
 
@@ -52,7 +53,7 @@ class Exchange:
         threads: how many processors there are.
         stale_after: seconds after which it is uncertain whether a fetched job is still this process's: it may have
             been frozen so long that others took its jobs. Half the orphan threshold: nobody takes them before that.
-        on_due: told when the earliest scheduled entry is due, in epoch seconds.
+        scheduler: told when the earliest scheduled entry is due, if it does not know.
     """
 
     def __init__(
@@ -67,7 +68,7 @@ class Exchange:
         *,
         threads: int,
         stale_after: float,
-        on_due: Callable[[float], None],
+        scheduler: Scheduler,
     ) -> None:
         self.hold = Hold()
         self.buffer = Buffer()
@@ -95,7 +96,7 @@ class Exchange:
         self._outages = outages
         self._sparing = Sparing()
         self._threads = threads
-        self._on_due = on_due
+        self._scheduler = scheduler
         self._strays = Strays(trips, self.hold, self.buffer)
         self._backoff = Backoff()
         self._counter = 0
@@ -123,9 +124,7 @@ class Exchange:
         if len(self.buffer) >= (self.pace.ahead or 1):
             return False
         fetches = not (self._dry or self.quiet or self.hold.full)
-        if not (self.suspicious or self.hold.finished or fetches):
-            return False
-        return self.resting <= 0
+        return bool(self.suspicious or self.hold.finished or fetches) and self.resting <= 0
 
     def try_trip(self, leader: int, *, listening: bool = False) -> None:
         """Makes a trip unless one is under way.
@@ -222,6 +221,7 @@ class Exchange:
             waiting=waiting,
             first=first,
             picks=self._picks.draw(wanted) if wanted else (),
+            awaited=self._scheduler.awaited,
         )
         began = time.monotonic()
         try:
@@ -233,7 +233,7 @@ class Exchange:
         self.last_trip = time.monotonic()
         self._succeeded(trip, landing, self.last_trip - began)
         self.chores.extend(self.hold.settled(done, verdicts, landing.results))
-        self._take_in(landing, wanted)
+        self._take_in(trip, landing)
         certain = self.last_trip - began < self.stale_after
         self._land(deliveries(landing.jobs, first, self.last_trip, landing.orphaned), certain=certain)
 
@@ -254,11 +254,10 @@ class Exchange:
             return max(0, waiting - len(self.buffer))
         return self.pace.wanted(waiting, len(self.buffer))
 
-    def _take_in(self, landing: Landing, wanted: int) -> None:
-        """What a trip tells beside the jobs."""
-        if landing.due is not None:
-            self._on_due(landing.due)
-        if wanted:
+    def _take_in(self, trip: Trip, landing: Landing) -> None:
+        """What a trip tells beside the jobs. If the time that it named is no longer awaited, the scheduler looks."""
+        self._scheduler.hint(trip.awaited if landing.due is None else landing.due)
+        if trip.wanted:
             self._dry = landing.dry and not self._news
             self._listener.paused = landing.paused
         for error in landing.errors:

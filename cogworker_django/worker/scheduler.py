@@ -72,7 +72,8 @@ class Scheduler:
         self._quiet = quiet
         self._sources = (_Source(name=SetName.SCHEDULE), _Source(name=SetName.RETRY))
         self._backoff = Backoff()
-        self._awaited = math.inf
+        self.awaited = math.inf
+        """Until when it sleeps, epoch seconds on Redis's clock: what is due later is no news."""
         self._trim_at = -math.inf
         self._wake = threading.Event()
         self._stopping = threading.Event()
@@ -96,8 +97,8 @@ class Scheduler:
         Args:
             due: epoch seconds on Redis's clock.
         """
-        if due < self._awaited:
-            self._awaited = due
+        if due < self.awaited:
+            self.awaited = due
             self._wake.set()
 
     def ring(self) -> None:
@@ -121,9 +122,9 @@ class Scheduler:
     def _round(self) -> float:
         """Look once and move what is due; return the seconds until the next look."""
         if self._quiet():
-            self._awaited = -math.inf
+            self.awaited = -math.inf
             return LONGEST
-        self._awaited = math.inf
+        self.awaited = math.inf
         firsts = self._jobsets.earliest()
         self._trim_dead()
         self._backoff.succeeded()
@@ -137,7 +138,7 @@ class Scheduler:
             return LONGEST
         wait = max(self._clock.until(first), source.rests_until - time.monotonic())
         if wait > 0:
-            self._awaited = min(self._awaited, first)
+            self.awaited = min(self.awaited, first)
             return wait
         site = f"scheduler, {source.name}"
         try:

@@ -197,7 +197,7 @@ class Worker:
             self._outages,
             threads=self._plan.concurrency,
             stale_after=self._config.orphan_threshold / 2,
-            on_due=self._scheduler.hint,
+            scheduler=self._scheduler,
         )
 
     def _make_keeper(self) -> Keeper:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ from cogworker_django.store.statistics import hour_of
 from cogworker_django.store.store import Store
 from cogworker_django.store.trips import number_of
 from cogworker_django.worker.delivery import Delivery
+from tests.slowlog import cost
 from tests.stores import TOUCHY_ARGS, jids, members, open_store, queued, raw_job
 from tests.support import StartServer
 from tests.trips import IN_PROGRESS, ME, Traveller, verdict
@@ -222,6 +225,27 @@ def test_each_trip_tells_when_the_earliest_entry_is_due(
         if score is not None:
             redis_client.zadd(f"t:{name}", {"entry": score, "later": 99})
     assert process.go(0).due == due
+
+
+@pytest.mark.parametrize(
+    ("awaited", "due"),
+    [(math.inf, 60.25), (61.0, 60.25), (60.2500001, 60.25), (60.25, None), (60.0, None), (-math.inf, None)],
+)
+def test_an_entry_that_is_awaited_anyway_is_not_told_again(
+    awaited: float, due: float | None, process: Traveller, redis_client: redis.Redis
+) -> None:
+    redis_client.zadd("t:schedule", {"entry": 70.5})
+    redis_client.zadd("t:retry", {"entry": 60.25})
+    assert process.go(0, awaited=awaited).due == due
+
+
+def test_a_large_entry_that_is_awaited_costs_a_trip_nothing(process: Traveller, redis_client: redis.Redis) -> None:
+    """Reading an entry copies it."""
+    redis_client.zadd("t:schedule", {b"x" * 1_000_000: 70.5})
+    cheap, dear = (
+        min(cost(redis_client, partial(process.go, awaited=awaited)) for _ in range(5)) for awaited in (70.5, math.inf)
+    )
+    assert 3 * cheap < dear
 
 
 def test_a_damaged_schedule_does_not_hide_the_retries(process: Traveller, redis_client: redis.Redis) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from functools import partial
 from typing import Any
 
 import pytest
@@ -59,6 +60,50 @@ def test_many_jobs_share_a_round_trip(rigs: Rigs) -> None:
     until(lambda: len(seen) == 5000 and rig.settled())
     assert rig.faults.asked < 500
     assert rig.counts() == (5000, 0)
+
+
+def reads(client: redis.Redis) -> int:
+    """How often the first entry of a set has been read: twice by each look of the scheduler."""
+    stats: dict[str, Any] = client.info("commandstats")
+    return int(stats.get("cmdstat_zrange", {}).get("calls", 0))
+
+
+def at_rest(client: redis.Redis, known: int) -> bool:
+    return reads(client) == known
+
+
+def test_trips_do_not_read_the_first_entry_that_is_due_later(rigs: Rigs, redis_client: redis.Redis) -> None:
+    """It may be a megabyte, which the server would copy at each trip."""
+    seen = rigs.recording()
+    rig = rigs(concurrency=2)
+    for name in ("schedule", "retry"):
+        redis_client.zadd(f"t:{name}", {foreign("note"): 4e9})
+    rig.start()
+    until(lambda: rig.idle() and rig.worker._scheduler.awaited == 4e9)
+    redis_client.config_resetstat()
+    for number in range(100):
+        rig.push("note", number)
+        reaches(seen, number + 1, step=0.0005)
+    assert reads(redis_client) <= 2 * 4
+    assert rig.faults.asked > 100
+
+
+def test_a_due_time_that_is_no_longer_awaited_after_a_trip_makes_the_scheduler_look(
+    rigs: Rigs, redis_client: redis.Redis
+) -> None:
+    """The trip has told nothing that is later, and what it has filed may be."""
+    rig = rigs(concurrency=1)
+    redis_client.zadd("t:schedule", {foreign("note"): 4e9})
+    rig.start()
+    scheduler = rig.worker._scheduler
+    until(lambda: rig.idle() and scheduler.awaited == 4e9)
+    while not holds(partial(at_rest, redis_client, before := reads(redis_client)), 0.1):
+        pass
+    rig.faults.meanwhile = lambda: setattr(scheduler, "awaited", 5e9)
+    with rig.worker.exchange.lock:
+        rig.worker.exchange.trip(0)
+    until(lambda: reads(redis_client) >= before + 2, 2.0)
+    until(lambda: scheduler.awaited == 4e9)
 
 
 def test_jobs_of_one_thread_run_in_the_order_of_the_queue(rigs: Rigs) -> None:

@@ -10,8 +10,8 @@
 --   basic mode), done (tokens of plain successes), verdicts ({token, kind, essential commands, commands beside};
 --   beside, delete_if_owner and expire_if_owner are commands too), gathered ({kind, command} to run once, with $n
 --   for the number settled), wanted, waiting (free threads), first (number of the first new token), picks ({queue,
---   number} in the order to look)
--- RETURNS: server time, earliest due time or false, whether jobs may carry orphan counters, whether the queues are
+--   number} in the order to look), awaited (a due time that is known already)
+-- RETURNS: server time, the earliest due time if that is before the awaited one, else false, whether jobs may carry orphan counters, whether the queues are
 --   empty now, names of the paused queues among the picks, results of the verdicts (settled, gone or the error),
 --   errors of queues (`in progress: ` for that of the hash), then for each take its queue and its raw jobs
 -- BUILDS: prefix .. queue:, bell:, careful: .. queue
@@ -147,11 +147,14 @@ local function silence(picks)
   if #bells > 0 then redis.call('DEL', unpack(bells)) end
 end
 
+-- Counted first: an entry comes with all that is in it, which may be a megabyte at each trip, and mostly it is known.
 local function earliest()
   local due = math.huge
   for _, key in ipairs({KEYS[5], KEYS[6]}) do
-    local entry = redis.pcall('ZRANGE', key, 0, 0, 'WITHSCORES')
-    if entry[2] then due = math.min(due, tonumber(entry[2])) end
+    local sooner = redis.pcall('ZCOUNT', key, '-inf', '(' .. trip.awaited)
+    if type(sooner) == 'number' and sooner > 0 then
+      due = math.min(due, tonumber(redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')[2]))
+    end
   end
   return due < math.huge and string.format('%.6f', due)
 end
