@@ -104,7 +104,7 @@ class Journey:
         self._take_by_hand(SetName.RETRY)
 
     def be_interrupted(self) -> None:
-        """Its failure could not be written as it should."""
+        """Its failure could not be written as it should; too often, and it is dead."""
         self._settle(self._judge.interrupt(self.delivery, ERROR))
         self._make_due()
 
@@ -117,7 +117,6 @@ class Journey:
     def die(self) -> None:
         """It fails for good, and somebody reschedules it."""
         self._settle(self._judge.interrupt(self.delivery, ERROR, killed=True))
-        assert self._store.jobsets.reschedule(SetName.DEAD, members(self._client, "dead")[0], at=PAST)
         self._make_due()
 
     def be_handed_over(self) -> None:
@@ -155,8 +154,11 @@ class Journey:
         assert self._traveller.go(verdicts=[verdict]).results == ["settled"]
 
     def _make_due(self) -> None:
-        [entry] = members(self._client, "retry")
-        assert self._store.jobsets.reschedule(SetName.RETRY, entry, at=PAST)
+        """From dead it goes to retry with the new time."""
+        [(name, entry)] = [
+            (name, entry) for name in (SetName.RETRY, SetName.DEAD) for entry in members(self._client, name)
+        ]
+        assert self._store.jobsets.reschedule(name, entry, at=PAST)
         assert self._graduation.due(SetName.RETRY).moved == 1
         self._fetch()
 
