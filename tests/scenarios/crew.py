@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.scenarios.process import WorkerProcess
 from tests.scenarios.rig import Rig
 
@@ -13,14 +15,16 @@ class Crew:
         rig: to start them with.
         number: how many.
         flags: of each.
+        settings: of each.
     """
 
-    def __init__(self, rig: Rig, number: int, *flags: str) -> None:
+    def __init__(self, rig: Rig, number: int, *flags: str, **settings: Any) -> None:
         self.deaths = 0
         """How many have ended by themselves."""
         self._rig = rig
         self._flags = flags
-        self._members = [rig.worker(*flags, wait=False) for _ in range(number)]
+        self._settings = settings
+        self._members = [self._another() for _ in range(number)]
         self.complete()
 
     def complete(self) -> None:
@@ -34,7 +38,7 @@ class Crew:
 
     def replace(self, member: WorkerProcess) -> None:
         """Another one for one that has ended; nobody waits until it has started."""
-        self._members[self._members.index(member)] = self._rig.worker(*self._flags, wait=False)
+        self._members[self._members.index(member)] = self._another()
 
     def tend(self) -> None:
         """Replace whoever has ended. Each job that it had in hand may run once more; that is noted here, before the
@@ -44,3 +48,6 @@ class Crew:
             self.deaths += 1
             self._rig.at_risk.update(self._rig.in_progress(member))
             self.replace(member)
+
+    def _another(self) -> WorkerProcess:
+        return self._rig.worker(*self._flags, wait=False, **self._settings)

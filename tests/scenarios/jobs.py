@@ -32,6 +32,13 @@ def wait_for(path: str, _text: str = "") -> None:
             time.sleep(0.01)
 
 
+@job(name="touch")
+def touch(path: str) -> None:
+    """Leave a mark that is cheap to look for."""
+    with recorded():
+        Path(path).touch()
+
+
 @job(name="fail_after")
 def fail_after(seconds: float) -> None:
     """Take a while and fail."""
