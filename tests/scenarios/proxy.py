@@ -114,7 +114,9 @@ class Proxy:
         self._open.set()
         await self._cut()
         pumps = asyncio.all_tasks() - {asyncio.current_task()}
-        for pump in pumps:
+        # They end by themselves, but for those that hold something up.
+        _, held_up = await asyncio.wait(pumps, timeout=1) if pumps else (None, set())
+        for pump in held_up:
             pump.cancel()
         await asyncio.gather(*pumps, return_exceptions=True)
 

@@ -106,7 +106,7 @@ def test_a_planned_failover_loses_and_repeats_nothing(pair: Pair) -> None:
     """Until they are led to the new one, workers are told that theirs is read-only."""
     rig = pair.rig
     for _ in range(2):
-        rig.worker(REDIS=pair.proxy.url)
+        rig.worker(wait=False, REDIS=pair.proxy.url)
     trial = Trial(rig, "planned failover")
     with Load(rig, size(800, 10_000), RATE):
         for _ in range(size(3, 20)):

@@ -43,7 +43,7 @@ def test_connections_that_are_cut_lose_and_repeat_no_job(rig: Rig, proxy: Proxy,
     """B062, T12: what a lost reply told of is found in the process's hash, and what is there is never settled twice."""
     rounds, cuts = size(3, 34), 5
     for _ in range(2):
-        rig.worker(REDIS=proxy.url)
+        rig.worker(wait=False, REDIS=proxy.url)
     trial = Trial(rig, f"connection cut {moment}")
     with Load(rig, size(600, 5000), RATE):
         for _ in range(rounds):
@@ -54,7 +54,7 @@ def test_connections_that_are_cut_lose_and_repeat_no_job(rig: Rig, proxy: Proxy,
 
 def test_connections_that_are_all_cut_ten_times_a_second_lose_and_repeat_no_job(rig: Rig, proxy: Proxy) -> None:
     for _ in range(2):
-        rig.worker(REDIS=proxy.url)
+        rig.worker(wait=False, REDIS=proxy.url)
     trial = Trial(rig, "all connections cut each 100 ms")
     with Load(rig, size(800, 10_000), RATE), every(0.1, proxy.cut):
         time.sleep(size(2, 20))
@@ -85,9 +85,9 @@ def healed(proxy: Proxy) -> None:
 
 POOR: dict[str, tuple[Callable[[Proxy], None], float]] = {
     "black hole": (Proxy.black_hole, 6.0),
-    "slow": (slow, 2.0),
-    "narrow": (narrow, 2.0),
-    "dribbling": (dribbling, 2.0),
+    "slow": (slow, 1.5),
+    "narrow": (narrow, 1.5),
+    "dribbling": (dribbling, 1.5),
 }
 """What makes a network poor, and for how long: a black hole longer than a call waits for its reply."""
 
@@ -127,7 +127,7 @@ def test_damaged_replies_are_believed_by_nobody(rig: Rig, proxy: Proxy) -> None:
     """T14: the connection is dropped, as whatever comes over it from then on may belong to another question."""
     rounds, hits = size(4, 40), 5
     for _ in range(2):
-        rig.worker(REDIS=proxy.url)
+        rig.worker(wait=False, REDIS=proxy.url)
     trial = Trial(rig, "damaged reply")
     spoil = garbled(rig.random)
     with Load(rig, size(600, 2000), RATE):

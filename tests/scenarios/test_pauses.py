@@ -19,8 +19,10 @@ from tests.scenarios.trial import Trial
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(size(60, 1800))]
 
-LENGTHS = (1.0, 10.0, 70.0) if LONG else (3.0,)
-"""Seconds of each pause; the threshold above which a process counts as dead is 2."""
+LENGTHS = (1.0, 10.0, 70.0) if LONG else (1.5,)
+"""Seconds of each pause."""
+THRESHOLD = 1.0
+"""Seconds above which a process counts as dead."""
 FLAGS = ("--enable-debug-command", "local", "--busy-reply-threshold", "100")
 BUSY = """
 local function now() local time = redis.call('TIME') return time[1] + time[2] / 1e6 end
@@ -58,14 +60,14 @@ PAUSES: dict[str, Callable[[Rig, float], AbstractContextManager[None]]] = {
 
 @pytest.mark.parametrize("pause", PAUSES)
 def test_a_server_that_pauses_repeats_nothing(start_rig: StartRig, pause: str) -> None:
-    """Longer than the threshold, and nobody is taken for dead."""
-    rig = start_rig(server_flags=FLAGS)
+    """Longer than the threshold, while jobs run, and nobody is taken for dead."""
+    rig = start_rig(server_flags=FLAGS, ORPHAN_THRESHOLD=THRESHOLD)
     for _ in range(2):
-        rig.worker()
+        rig.worker(wait=False)
     trial = Trial(rig, f"server {pause}")
     with Load(rig, size(600, 10_000), 400.0):
         for seconds in LENGTHS:
-            through = rig.push(jobs.nap, [(seconds + 1.0,)] * 2)
+            through = rig.push(jobs.nap, [(seconds + 0.5,)] * 2)
             rig.until_running(*through)
             with PAUSES[pause](rig, seconds):
                 time.sleep(seconds)

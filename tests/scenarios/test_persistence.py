@@ -30,7 +30,7 @@ def test_a_server_that_syncs_each_write_loses_nothing(start_rig: StartRig) -> No
     sync = ("--appendfsync", "always")
     rig = start_rig(persistent=True, server_flags=sync)
     for _ in range(2):
-        rig.worker()
+        rig.worker(wait=False)
     trial = Trial(rig, "server killed, appendfsync always")
     with Load(rig, size(600, 10_000), RATE):
         for _ in range(size(3, 20)):
@@ -93,7 +93,7 @@ def test_a_power_cut_costs_the_last_second_and_nothing_else(start_rig: StartRig)
 
 def test_after_a_server_that_keeps_nothing_work_goes_on_with_what_comes_then(rig: Rig) -> None:
     for _ in range(2):
-        rig.worker()
+        rig.worker(wait=False)
     trial = Trial(rig, "server killed, nothing kept")
     dropped = set[str]()
     with Load(rig, size(600, 10_000), RATE):
@@ -113,9 +113,12 @@ def test_a_server_that_loads_its_data_is_waited_for(start_rig: StartRig) -> None
     rig = start_rig(persistent=True)
     rig.worker()
     trial = Trial(rig, "server loading")
-    rig.redis.mset({f"foreign:{number}": "x" * 1000 for number in range(2000)})
-    # Each key takes a millisecond to load, and it answers now and then meanwhile.
-    slowly = ("--key-load-delay", "1000", "--loading-process-events-interval-bytes", "1024")
+    with rig.redis.pipeline(transaction=False) as pipe:
+        for number in range(6000):
+            pipe.set(f"foreign:{number}", "x" * 1000)
+        pipe.execute()
+    # Each command takes a while to be loaded, and once in a thousand it answers those who ask.
+    slowly = ("--key-load-delay", "200", "--loading-process-events-interval-bytes", "1024")
     with Load(rig, size(400, 2000), RATE):
         time.sleep(0.2)
         rig.away(AWAY, *slowly)

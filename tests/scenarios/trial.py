@@ -38,13 +38,15 @@ class Trial:
     """Follows workers through faults.
 
     Args:
-        rig: whose workers have started.
+        rig: whose workers have been started; they are waited for.
         fault: its name, for the line of figures.
     """
 
     def __init__(self, rig: Rig, fault: str) -> None:
         self._rig = rig
         self._fault = fault
+        for worker in rig.workers:
+            worker.started()
         self._before = {worker: self._settled(worker) for worker in rig.workers}
         self.rounds = 0
         self.back: list[float] = []
