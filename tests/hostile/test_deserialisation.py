@@ -210,8 +210,10 @@ NEVER = {
     "code",
 }
 CALLS = {"eval", "exec", "compile", "__import__", "import_module", "import_string", "load_module", "exec_module"}
-IMPORTERS = {"conf.py": {"import_module"}, "dotted_paths.py": {"import_string"}}
-"""What imports by name: both read the project's settings, before any job is fetched."""
+OF_SETTINGS = {"conf.py": {"import_module"}, "dotted_paths.py": {"import_string"}}
+"""What imports what the project's settings name, before any job is fetched."""
+OF_CONSTANTS = {"store/connection.py": {"import_module"}}
+"""What imports something that may be there or not: its name is a constant."""
 
 
 def imported(path: Path) -> set[str]:
@@ -240,14 +242,27 @@ def test_the_package_has_nothing_that_could_run_what_it_reads() -> None:
     files = {str(path.relative_to(PACKAGE)): path for path in sorted(PACKAGE.rglob("*.py"))}
     assert len(files) > 50
     assert {name: found for name, path in files.items() if (found := imported(path) & NEVER)} == {}
-    assert {name: found for name, path in files.items() if (found := mentioned(path) & CALLS)} == IMPORTERS
+    assert {
+        name: found for name, path in files.items() if (found := mentioned(path) & CALLS)
+    } == OF_SETTINGS | OF_CONSTANTS
 
 
 def test_what_imports_by_name_is_handed_settings_only() -> None:
     """It knows no payload, and only the settings call it."""
     for path in sorted(PACKAGE.rglob("*.py")):
         names, where = mentioned(path), str(path.relative_to(PACKAGE))
-        if where in IMPORTERS:
+        if where in OF_SETTINGS:
             assert not names & {"codec", "Payload", "payload", "decode"}, where
         if names & {"imported_middleware", "imported_handlers"}:
-            assert where in IMPORTERS, where
+            assert where in OF_SETTINGS, where
+
+
+def test_the_other_names_that_are_imported_are_constants() -> None:
+    for where in OF_CONSTANTS:
+        nodes = list(ast.walk(ast.parse((PACKAGE / where).read_text(encoding="utf-8"))))
+        calls = [node for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
+        given = [call.args[0] for call in calls if isinstance(call.func, ast.Name) and call.func.id in CALLS]
+        assert given
+        literals = [node for node in nodes if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)]
+        constants = {target.id for node in literals for target in node.targets if isinstance(target, ast.Name)}
+        assert all(isinstance(name, ast.Name) and name.id.isupper() and name.id in constants for name in given), where

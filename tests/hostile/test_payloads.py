@@ -67,6 +67,6 @@ def test_a_huge_one_is_buried_and_cut(
     trial = Trial(rigs, redis_client)
     trial.neighbours()
     trial.put(place, [b" " * HUGE])
-    trial.go(caplog)
+    trial.go(caplog, 45.0)
     assert trial.buried == {" " * RAW_LIMIT: 1}
     assert (redis_client.memory_usage("t:dead", samples=0) or 0) < 2 * RAW_LIMIT

@@ -133,15 +133,15 @@ class Trial:
             raw = raw_job(f"sound{number}", **{"class": "note"}, args=[f"sound{number}"])
             self.put(("queue", "schedule", "retry", "in progress", "unsettled")[number % 5], [raw])
 
-    def go(self, caplog: pytest.LogCaptureFixture) -> None:
-        """Lets a worker deal with all of it, and looks at what has become of it."""
+    def go(self, caplog: pytest.LogCaptureFixture, seconds: float = SECONDS) -> None:
+        """Lets a worker deal with all of it, within so many seconds, and looks at what has become of it."""
         caplog.clear()
         self._retry_by_hand()
         self.client.hset("t:beats", GONE, "1.0 0 1")
         self.rig.start()
         threads = _threads()
         ends = self.runs + self.buried.total()
-        eventually(lambda: sum(self.rig.counts()) >= ends and self._at_rest(), SECONDS, f"{ends} ends", self._state)
+        eventually(lambda: sum(self.rig.counts()) >= ends and self._at_rest(), seconds, f"{ends} ends", self._state)
         assert _threads() == threads
         assert all(processor.thread.is_alive() for processor in self.rig.worker.processors)
         escaped = [record for record in caplog.records if record.exc_info or record.levelno > logging.ERROR]
