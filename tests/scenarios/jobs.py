@@ -68,26 +68,26 @@ def drop_it(_count: int) -> str:
 
 
 @job(name="exit_process")
-def exit_process() -> None:
+def exit_process(fuse: float = 0.05) -> None:
     """Take the whole process along, without a word."""
     with recorded():
-        time.sleep(0.05)
+        time.sleep(fuse)
         os._exit(7)
 
 
 @job(name="abort_process")
-def abort_process() -> None:
+def abort_process(fuse: float = 0.05) -> None:
     """Crash as a broken C extension does."""
     with recorded():
-        time.sleep(0.05)
+        time.sleep(fuse)
         os.abort()
 
 
 @job(name="kill_process")
-def kill_process() -> None:
+def kill_process(fuse: float = 0.05) -> None:
     """Be what the system's memory killer chooses."""
     with recorded():
-        time.sleep(0.05)
+        time.sleep(fuse)
         os.kill(os.getpid(), signal.SIGKILL)
 
 
