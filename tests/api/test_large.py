@@ -32,18 +32,17 @@ def fill_queue(client: redis.Redis, jobs: list[bytes]) -> None:
     for first in range(0, len(jobs), STEP):
         client.lpush("t:queue:default", *jobs[first : first + STEP])
     client.sadd("t:queues", "default")
-    client.slowlog_reset()
 
 
 def fill_set(client: redis.Redis, name: str, jobs: list[bytes]) -> None:
     for first in range(0, len(jobs), STEP):
         client.zadd(f"t:{name}", {raw: first + n for n, raw in enumerate(jobs[first : first + STEP])})
-    client.slowlog_reset()
 
 
 def test_a_queue_of_200_000_is_cleared(store: Store, redis_client: redis.Redis, slowlog: Slowlog) -> None:
     def clear() -> int:
         fill_queue(redis_client, raws(200_000))
+        slowlog.reset()
         assert Queue("default", store).clear() == 200_000
         assert redis_client.keys() == []
         return slowlog.longest()
@@ -55,6 +54,7 @@ def test_a_job_in_a_queue_of_200_000_is_deleted(store: Store, redis_client: redi
     def delete() -> int:
         redis_client.delete("t:queue:default")
         fill_queue(redis_client, raws(200_000))
+        slowlog.reset()
         assert Queue("default", store).delete(f"{50_000:024}")
         assert redis_client.llen("t:queue:default") == 199_999
         return slowlog.longest()
@@ -68,6 +68,7 @@ def test_20_000_dead_are_retried_in_order(store: Store, redis_client: redis.Redi
     def retry() -> int:
         redis_client.delete("t:queue:default")
         fill_set(redis_client, "dead", jobs)
+        slowlog.reset()
         assert DeadSet(store).retry_all() == 20_000
         assert not redis_client.exists("t:dead")
         longest = slowlog.longest()
@@ -84,6 +85,7 @@ def test_50_000_retries_are_killed_and_the_dead_are_cleared(
 
     def kill_and_clear() -> int:
         fill_set(redis_client, "retry", raws(50_000))
+        slowlog.reset()
         assert RetrySet(store).kill_all() == 50_000
         assert DeadSet(store).size == 20_000
         assert DeadSet(store).clear() == 20_000
@@ -94,6 +96,7 @@ def test_50_000_retries_are_killed_and_the_dead_are_cleared(
 
 def test_a_set_of_200_000_is_searched(store: Store, redis_client: redis.Redis, slowlog: Slowlog) -> None:
     fill_set(redis_client, "retry", raws(200_000))
+    slowlog.reset()
 
     def search() -> int:
         assert RetrySet(store).find("unknown") is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -25,7 +26,7 @@ from tests.stores import open_store, raw_job
 from tests.trips import Traveller, verdict
 from tests.worker.rigs import Rigs, until
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]  # filling takes ten seconds, and more on a busy machine
 
 MANY, FEW, DEAD = 1_000_000, 2_000, 100_000
 STEP = 50_000
@@ -77,17 +78,16 @@ class Place:
 
 @pytest.fixture(scope="module")
 def start(server_binary: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[int], Place]]:
-    places: list[tuple[EmbeddedServer, Place]] = []
+    with ExitStack() as ends:
 
-    def started(number: int) -> Place:
-        server = EmbeddedServer(server_binary, tmp_path_factory.mktemp("server")).start()
-        places.append((server, Place(server, number)))
-        return places[-1][1]
+        def started(number: int) -> Place:
+            server = EmbeddedServer(server_binary, tmp_path_factory.mktemp("server")).start()
+            ends.callback(server.kill)
+            place = Place(server, number)
+            ends.callback(place.close)
+            return place
 
-    yield started
-    for server, place in places:
-        place.close()
-        server.kill()
+        yield started
 
 
 @pytest.fixture(scope="module")
