@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import redis
@@ -17,6 +18,8 @@ from tests.trips import Traveller
 PROCESSES = ("a", "b")
 GONE = 7
 """Stands for a token that is no longer the process's."""
+ENOUGH = 4
+"""Jobs in one place: more are added only while there are not more, and deleted only while there are."""
 queue_names = st.sampled_from(QUEUES)
 process_names = st.sampled_from(PROCESSES)
 waiting_sets = st.sampled_from(["schedule", "retry"])
@@ -27,6 +30,10 @@ times = st.sampled_from([PAST, FUTURE])
 
 def queued(machine: Machine) -> bool:
     return any(machine.books.queues.values())
+
+
+def plenty(machine: Machine) -> bool:
+    return sum(map(len, machine.books.queues.values())) > ENOUGH
 
 
 def held(machine: Machine) -> bool:
@@ -50,6 +57,8 @@ class Machine(RuleBasedStateMachine):
 
     store: Store
     client: redis.Redis
+    looks: Iterator[int]
+    """Counts the comparisons."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -63,6 +72,7 @@ class Machine(RuleBasedStateMachine):
     @invariant()
     def each_job_is_where_the_books_say(self) -> None:
         """One look at all places at one moment."""
+        next(self.looks)
         pipe = self.client.pipeline(transaction=True)
         sound = [name for name in QUEUES if name not in self.books.damaged]
         for name in sound:

@@ -14,19 +14,38 @@ from cogworker_django.core.dispatch import Push
 from cogworker_django.core.errors import RedisRefused
 from cogworker_django.store.graduation import Graduation
 from cogworker_django.store.jobset_reader import SetName
-from tests.model.books import QUEUES
-from tests.model.machine import Machine, all_sets, damaged, filed, places, queue_names, queued, times, waiting_sets
+from tests.model.books import FUTURE, PAST, QUEUES
+from tests.model.machine import (
+    ENOUGH,
+    Machine,
+    all_sets,
+    damaged,
+    filed,
+    places,
+    plenty,
+    queue_names,
+    times,
+    waiting_sets,
+)
 from tests.stores import jids, raw_job
+
+BESIDE = ("bell:low", "schedule_bell", "careful:default", "orphaned")
+"""Keys that tell where to look, and hold no job."""
 
 
 class PeopleSteps(Machine):
-    """Each step to the store and to the books; there are jobs from the beginning."""
+    """Each step to the store and to the books. There are jobs from the beginning, always some and never many, so that
+    each step finds what it needs.
+    """
 
     def __init__(self) -> None:
         super().__init__()
-        for queue in QUEUES:
-            self.push(queue, 3)
+        self._sound = list(BESIDE)
+        for queue, at in zip(QUEUES, (PAST, FUTURE), strict=True):
+            self.push(queue, 5)
+            self.push_at(queue, at)
 
+    @precondition(lambda self: not plenty(self))
     @rule(queue=queue_names, number=st.integers(1, 3))
     def push(self, queue: str, number: int) -> None:
         pushes = [Push({"queue": queue}, self._new(queue), None, None) for _ in range(number)]
@@ -37,6 +56,7 @@ class PeopleSteps(Machine):
             self.store.queues.push(pushes)
             self.books.queues[queue][:0] = reversed(jids([push.raw for push in pushes]))
 
+    @precondition(lambda self: len(self.books.sets["schedule"]) < ENOUGH)
     @rule(queue=queue_names, at=times)
     def push_at(self, queue: str, at: float) -> None:
         raw = self._new(queue)
@@ -56,18 +76,15 @@ class PeopleSteps(Machine):
         self.store.queue_reader.resume(queue)
         self.books.paused.discard(queue)
 
-    @precondition(queued)
-    @rule(queue=queue_names)
-    def clear(self, queue: str) -> None:
-        if queue not in self.books.damaged:
-            assert self.store.queue_reader.clear(queue) == len(self.books.queues[queue])
-            self.books.queues[queue] = []
-
-    @precondition(queued)
-    @rule(queue=queue_names, at=places)
-    def delete(self, queue: str, at: int) -> None:
-        if len(self.books.queues[queue]) > at:
-            assert self.store.queue_reader.delete(queue, self.books.queues[queue].pop(at))
+    @precondition(plenty)
+    @rule(queue=queue_names, at=places, everything=st.booleans())
+    def delete(self, queue: str, at: int, everything: bool) -> None:
+        jobs = self.books.queues[queue]
+        if everything and queue not in self.books.damaged:
+            assert self.store.queue_reader.clear(queue) == len(jobs)
+            jobs.clear()
+        elif jobs:
+            assert self.store.queue_reader.delete(queue, jobs.pop(at % len(jobs)))
 
     @precondition(filed)
     @rule(name=all_sets, at=places)
@@ -103,11 +120,13 @@ class PeopleSteps(Machine):
         known = self.books.sets[name].pop(job, None)
         assert self.store.jobsets.remove(SetName(name), [raw]) == (known is not None)
 
-    @rule(queue=queue_names)
-    def damage(self, queue: str) -> None:
-        if not self.books.queues[queue]:
-            self.client.set(f"t:queue:{queue}", "no list")
-            self.books.damaged.add(queue)
+    @precondition(lambda self: not (self.books.damaged or all(self.books.queues.values())))
+    @rule()
+    def damage(self) -> None:
+        """An empty one, since the jobs in it would be gone with it."""
+        queue = next(name for name, jobs in self.books.queues.items() if not jobs)
+        self.client.set(f"t:queue:{queue}", "no list")
+        self.books.damaged.add(queue)
 
     @precondition(damaged)
     @rule(queue=queue_names)
@@ -116,9 +135,11 @@ class PeopleSteps(Machine):
         assert (moved is not None) == (queue in self.books.damaged)
         self.books.damaged.discard(queue)
 
-    @rule(key=st.sampled_from(["bell:low", "schedule_bell", "careful:default", "orphaned"]))
-    def damage_what_stands_beside(self, key: str) -> None:
+    @precondition(lambda self: self._sound)
+    @rule(at=places)
+    def damage_what_stands_beside(self, at: int) -> None:
         """Of that nothing depends."""
+        key = self._sound.pop(at % len(self._sound))
         self.client.delete(f"t:{key}")
         self.client.hset(f"t:{key}", "no", "value of ours")
 

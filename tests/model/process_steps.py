@@ -11,11 +11,22 @@ from hypothesis.stateful import precondition, rule
 from cogworker_django.store.attempts import Attempt
 from cogworker_django.store.graduation import Graduation
 from cogworker_django.store.jobset_reader import SetName
-from cogworker_django.store.settlement import Settlement
+from cogworker_django.store.settlement import Filing, Settlement
 from cogworker_django.store.unsettled import filing_of
 from cogworker_django.worker.delivery import Delivery
 from tests.model.books import FUTURE, PAST, QUEUES
-from tests.model.machine import GONE, Machine, filed, held, places, process_names, queued, silent, waiting_sets
+from tests.model.machine import (
+    GONE,
+    PROCESSES,
+    Machine,
+    filed,
+    held,
+    places,
+    process_names,
+    queued,
+    silent,
+    waiting_sets,
+)
 from tests.stores import jids, raw_job
 
 ATTEMPT = Attempt(
@@ -31,7 +42,12 @@ ATTEMPT = Attempt(
 
 
 class ProcessSteps(Machine):
-    """Each step to the store and to the books."""
+    """Each step to the store and to the books; each process has jobs in hand from the beginning, if there are any."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        for name in PROCESSES:
+            self.fetch(name, 3, list(QUEUES))
 
     @precondition(queued)
     @rule(name=process_names, wanted=st.integers(1, 3), names=st.permutations(QUEUES))
@@ -58,25 +74,18 @@ class ProcessSteps(Machine):
         self._settle(name, number, verdict)
 
     @precondition(held)
-    @rule(name=process_names, at=places, dead=st.booleans(), later=st.booleans(), handed_over=st.booleans())
-    def fail(self, name: str, at: int, dead: bool, later: bool, handed_over: bool) -> None:
-        number, token, jid, raw = self._held(name, at)
-        settlements = self.store.settlements
-        if dead:
-            verdict = settlements.dead(token, jid, raw, ATTEMPT, True, None)
-        else:
-            delay = FUTURE if later else -PAST
-            verdict = settlements.retry(token, jid, raw, delay, ATTEMPT, True)
-        filing = verdict.filing
-        assert filing is not None
-        if handed_over:
-            verdict = settlements.handed_over(verdict)
-        if self._settle(name, number, verdict) is None:
-            return
-        if handed_over:
-            self.books.unsettled.append((jid, filing.set, filing.score))
-        else:
+    @rule(name=process_names, at=places, dead=st.booleans(), later=st.booleans())
+    def fail(self, name: str, at: int, dead: bool, later: bool) -> None:
+        number, jid, verdict, filing = self._failure(name, at, dead, later)
+        if self._settle(name, number, verdict) is not None:
             self.books.sets[filing.set][jid] = filing.score
+
+    @precondition(held)
+    @rule(name=process_names, at=places, dead=st.booleans(), later=st.booleans())
+    def hand_over(self, name: str, at: int, dead: bool, later: bool) -> None:
+        number, jid, verdict, filing = self._failure(name, at, dead, later)
+        if self._settle(name, number, self.store.settlements.handed_over(verdict)) is not None:
+            self.books.unsettled.append((jid, filing.set, filing.score))
 
     @precondition(lambda self: self.books.unsettled)
     @rule()
@@ -129,6 +138,12 @@ class ProcessSteps(Machine):
 
     @precondition(held)
     @rule(name=process_names, at=places)
+    def die_for_the_last_time(self, name: str, at: int) -> None:
+        self.fall_silent(name)
+        self.bury(name, at)
+
+    @precondition(held)
+    @rule(name=process_names, at=places)
     def give_back(self, name: str, at: int) -> None:
         process = self.books.processes[name]
         numbers = sorted(process.held)[at:]
@@ -164,6 +179,16 @@ class ProcessSteps(Machine):
         token = f"{number}:{queue}"
         raw: Any = self.client.hget(f"t:inprogress:{name}", token)
         return number, token, job, raw
+
+    def _failure(self, name: str, at: int, dead: bool, later: bool) -> tuple[int, str, Settlement, Filing]:
+        number, token, jid, raw = self._held(name, at)
+        if dead:
+            verdict = self.store.settlements.dead(token, jid, raw, ATTEMPT, True, None)
+        else:
+            delay = FUTURE if later else -PAST
+            verdict = self.store.settlements.retry(token, jid, raw, delay, ATTEMPT, True)
+        assert verdict.filing is not None
+        return number, jid, verdict, verdict.filing
 
     def _settle(self, name: str, number: int, verdict: Settlement) -> str | None:
         [result] = self.travellers[name].go(verdicts=[verdict]).results

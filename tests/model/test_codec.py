@@ -136,16 +136,19 @@ class Journey:
         self._fetch()
 
     def be_orphaned(self) -> None:
-        """Its process is killed."""
-        self._rescue()
-        self._fetch()
+        """Its process is killed; once too often, and it is buried, and somebody takes it from dead."""
+        self._client.hset("t:beats", ME, "1.000000 999999 1")
+        self._rescuer.look()
+        if members(self._client, "dead"):
+            self._take_by_hand(SetName.DEAD)
+        else:
+            self._fetch()
 
     def be_buried(self) -> None:
-        """Its process is killed once more, and somebody takes it from dead."""
+        """Its process is killed as those before were."""
         [jid] = jids([self.delivery.raw])
         self._client.set(f"t:orphanings:{jid}", 99)
-        self._rescue()
-        self._take_by_hand(SetName.DEAD)
+        self.be_orphaned()
 
     def _failure(self) -> Settlement:
         return self._judge.failure(self.delivery, codec.decode(self.delivery.raw), ERROR, 0.1)
@@ -165,10 +168,6 @@ class Journey:
     def _take_by_hand(self, name: SetName) -> None:
         assert self._graduation.requeue(name, members(self._client, name)) == ["moved"]
         self._fetch()
-
-    def _rescue(self) -> None:
-        self._client.hset("t:beats", ME, "1.000000 999999 1")
-        self._rescuer.look()
 
     def _fetch(self) -> None:
         [(queue, raw)] = self._traveller.fetch()
