@@ -34,10 +34,11 @@ while now() < till do end
 @contextmanager
 def asked_for(rig: Rig, *command: str) -> Iterator[None]:
     """The server does as it was told while we wait for its answer."""
-    asking = threading.Thread(target=rig.redis.execute_command, args=command)
-    asking.start()
-    yield
-    asking.join()
+    with redis.Redis.from_url(rig.server.url, socket_timeout=None) as client:
+        asking = threading.Thread(target=client.execute_command, args=command)
+        asking.start()
+        yield
+        asking.join()
 
 
 @contextmanager

@@ -47,10 +47,10 @@ class Trial:
         self._fault = fault
         for worker in rig.workers:
             worker.started()
-        self._before = {worker: self._settled(worker) for worker in rig.workers}
         self.rounds = 0
         self.back: list[float] = []
         """Seconds from the end of each fault until a job ran that was pushed after it."""
+        self._before = self._settled()
 
     def returned(self) -> None:
         """The fault has ended: a job that is pushed now runs in time."""
@@ -82,11 +82,19 @@ class Trial:
             f"| extra {extra} | bound {bound} | back after {back:.2f} s |"
         )
 
-    def _settled(self, worker: WorkerProcess) -> Resources:
-        """What it occupies once it has worked: its first job opens what it needs."""
-        jid = self._rig.push_surely(jobs.nap)
-        eventually(lambda: self._rig.ledger.starts(jid), RETURN, "the first job", self._rig.logs)
-        return Resources.of(worker)
+    def _settled(self) -> dict[WorkerProcess, Resources]:
+        """What the workers occupy once they have worked and all of their threads have begun."""
+        self.returned()
+        self.back, self.rounds = [], 0
+        looks: list[dict[WorkerProcess, Resources]] = [{}]
+
+        def are_settled() -> bool:
+            time.sleep(0.1)
+            looks.append({worker: Resources.of(worker) for worker in self._rig.workers})
+            return looks[-1] == looks[-2] and len({now.threads for now in looks[-1].values()}) == 1
+
+        eventually(are_settled, RETURN, "all threads", lambda: looks[-1])
+        return looks[-1]
 
     def _unchanged(self, worker: WorkerProcess, before: Resources) -> None:
         """Its threads live, and connections that broke were closed."""
