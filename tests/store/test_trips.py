@@ -241,7 +241,7 @@ def test_an_entry_that_is_awaited_anyway_is_not_told_again(
 
 def test_a_large_entry_that_is_awaited_costs_a_trip_nothing(process: Traveller, redis_client: redis.Redis) -> None:
     """Reading an entry copies it."""
-    redis_client.zadd("t:schedule", {b"x" * 1_000_000: 70.5})
+    redis_client.zadd("t:schedule", {b"x" * 4_000_000: 70.5})
     cheap, dear = (
         min(cost(redis_client, partial(process.go, awaited=awaited)) for _ in range(5)) for awaited in (70.5, math.inf)
     )
