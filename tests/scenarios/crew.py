@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tests.scenarios.process import WorkerProcess
-from tests.scenarios.rig import Rig
+from tests.scenarios.rig import PREFIX, Rig
+from tests.scenarios.waiting import eventually
 
 
 class Crew:
@@ -28,9 +29,14 @@ class Crew:
         self.complete()
 
     def complete(self) -> None:
-        """Wait until all of them have started: who is told to stop before that has not learned how."""
+        """Wait until all of them have started, as who is told to stop before that has not learned how, and until the
+        dead have left the list.
+        """
         for member in self._members:
             member.started()
+        beats = f"{PREFIX}beats"
+        living = len(self._members)
+        eventually(lambda: self._rig.redis.hlen(beats) == living, 30, "the dead to leave the list", self._rig.logs)
 
     def anyone(self) -> WorkerProcess:
         """One of them by chance, once it has started."""
