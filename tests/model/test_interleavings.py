@@ -14,14 +14,16 @@ import redis
 
 from cogworker_django.core.dispatch import Push
 from cogworker_django.store.jobset_reader import SetName
+from cogworker_django.store.settlement import Settlement
 from cogworker_django.store.store import Store
-from cogworker_django.store.trips import Landing, Trip, Trips
+from cogworker_django.store.trips import Gathered, Landing, Trip, Trips
 from cogworker_django.store.unsettled import filing_of
 from cogworker_django.worker.buffer import Buffer
 from cogworker_django.worker.delivery import Delivery
 from cogworker_django.worker.hold import Hold
 from cogworker_django.worker.strays import Strays
 from tests.model.interleaving import Conductor, interleavings
+from tests.model.process_steps import ATTEMPT
 from tests.scenarios.checker import Snapshot
 from tests.scenarios.scale import size
 from tests.stores import open_store, raw_job
@@ -30,11 +32,11 @@ Action = Callable[[Store], Any]
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(size(120, 3600))]
 
-DEPTH_OF_TWO, DEPTH_OF_THREE = 8, size(5, 8)
+DEPTH_OF_TWO, DEPTH_OF_THREE = size(8, 16), size(5, 8)
 """Commands that are put into every order."""
 MOST = 2
 """Recoveries of one job before it is buried."""
-COUNTED: list[tuple[str, list[str | int | float]]] = [("processed", ["INCRBY", "t:stats:processed", "$n"])]
+COUNTED: Gathered = [(kind, ["INCRBY", f"t:stats:{kind}", "$n"]) for kind in ("processed", "failed")]
 JOBS = ("1" * 24, "2" * 24)
 
 
@@ -89,15 +91,24 @@ def trips(store: Store) -> Trips:
     return Trips(store.gateway, "p", reliable=True, gathered=lambda now: COUNTED)
 
 
-def trip(store: Store, *, done: Sequence[str] = (), wanted: int = 0) -> Landing:
+def trip(store: Store, *, done: Sequence[str] = (), verdicts: Sequence[Settlement] = (), wanted: int = 0) -> Landing:
     picks = [("default", wanted)]
-    asked = Trip(progress="0 10", done=done, verdicts=(), wanted=wanted, waiting=wanted, first=10, picks=picks)
+    asked = Trip(progress="0 10", done=done, verdicts=verdicts, wanted=wanted, waiting=wanted, first=10, picks=picks)
     return trips(store).exchange(asked, 0.0)
 
 
 def settle(store: Store) -> None:
     """Both jobs have run."""
     trip(store, done=["1:default", "2:default"])
+
+
+def fail(store: Store) -> int:
+    """Both jobs have failed; how many failures were written."""
+    failures = [
+        store.settlements.retry(job.token, jid, job.raw, 60.0, ATTEMPT, True)
+        for job, jid in zip(in_hand(), JOBS, strict=True)
+    ]
+    return list(trip(store, verdicts=failures).results).count("settled")
 
 
 def recover(store: Store) -> int | None:
@@ -119,9 +130,7 @@ def in_hand() -> list[Delivery]:
 
 
 def give_back(store: Store) -> None:
-    trips(store).give_back(
-        [Delivery(number, "default", raw_job(jid), 0.0, False) for number, jid in enumerate(JOBS, 1)]
-    )
+    trips(store).give_back(in_hand())
 
 
 def stop(store: Store) -> None:
@@ -157,6 +166,15 @@ def test_a_late_finisher_and_who_recovers_its_jobs(play: Play, redis_client: red
         assert counted(redis_client, "processed") + moved == 2
         assert places == dict.fromkeys(places, "queue")
         assert len(places) == moved
+
+
+@pytest.mark.parametrize("recoverers", [1, 2])
+def test_a_late_failure_and_who_recovers_its_jobs(play: Play, redis_client: redis.Redis, recoverers: int) -> None:
+    for [written, *recovered], places in play(silent, fail, *[recover] * recoverers):
+        moved = sum(result or 0 for result in recovered)
+        assert sorted(places.values()) == ["queue"] * moved + ["retry"] * written
+        assert written + moved == 2
+        assert counted(redis_client, "failed") == written
 
 
 @pytest.mark.parametrize("actors", [2, 3])
@@ -199,11 +217,13 @@ def test_who_reconciles_runs_only_what_is_still_its_own(play: Play, redis_client
 @pytest.mark.parametrize("actors", [2, 3])
 def test_several_who_move_the_same_due_entries(play: Play, redis_client: redis.Redis, actors: int) -> None:
     def due(client: redis.Redis) -> None:
-        client.zadd("t:schedule", {raw_job(jid): 1.0 for jid in JOBS})
+        client.zadd("t:schedule", {raw_job(jid): 1.0 for jid in JOBS} | {b"no job": 2.0})
 
     for results, places in play(due, *[poll] * actors):
         assert sum(results) == 2
-        assert places == dict.fromkeys(JOBS, "queue")
+        assert [places.pop(jid) for jid in JOBS] == ["queue"] * 2
+        assert list(places.values()) == ["dead"]
+        assert counted(redis_client, "failed") == 1
 
 
 def test_one_entry_that_is_retried_deleted_and_killed_by_hand(play: Play, redis_client: redis.Redis) -> None:
@@ -272,11 +292,14 @@ def test_a_push_and_who_clears_the_queue(play: Play, redis_client: redis.Redis) 
 
 
 def test_a_beat_that_falls_between(play: Play, redis_client: redis.Redis) -> None:
-    """Either the process is dead and all its jobs are moved, or it lives and keeps what was not moved before."""
+    """Before the jobs are moved it keeps them all, be it in the middle of the recovery; after that, none."""
 
     def beat(store: Store) -> None:
         trip(store)
 
+    seen = set()
     for [_, moved], places in play(silent, beat, recover):
+        seen.add(moved)
         assert sorted(places) == list(JOBS)
         assert sum(place == "queue" for place in places.values()) == (moved or 0)
+    assert seen == {None, 0, 2}
