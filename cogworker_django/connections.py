@@ -65,6 +65,9 @@ def after_job() -> None:
 
 
 def _note(connection: BaseDatabaseWrapper, **_: object) -> None:
+    # Whatever CONN_HEALTH_CHECKS says: a thread may have idled for hours, and a connection that the server has closed
+    # meanwhile would be the failure of a job that can do nothing about it (case B102). One question a job that has one.
+    connection.health_check_enabled = True  # type: ignore[attr-defined]
     _opened.any = True
     held = _opened.held.connections
     if all(connection is not known for known in held):

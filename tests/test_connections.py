@@ -87,6 +87,30 @@ def test_a_broken_connection_is_dropped_before_the_next_job(monkeypatch: pytest.
     assert on_its_own_thread(job)
 
 
+def test_a_connection_that_the_server_has_closed_meanwhile_is_replaced_before_the_jobs_first_query(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Case B102: a persistent one, although the project has switched Django's health checks off."""
+    monkeypatch.setitem(connection.settings_dict, "CONN_MAX_AGE", None)
+    monkeypatch.setitem(connection.settings_dict, "CONN_HEALTH_CHECKS", False)
+
+    def job() -> list[bool]:
+        before_job()
+        query()
+        after_job()
+        first = connection.connection
+        before_job()
+        query()
+        sound = connection.connection
+        after_job()
+        monkeypatch.setattr(DatabaseWrapper, "is_usable", lambda self: False)
+        before_job()
+        query()
+        return [first is sound, connection.connection is not sound]
+
+    assert on_its_own_thread(job) == [True, True]
+
+
 def test_the_queries_of_one_job_are_not_counted_with_the_next() -> None:
     def job() -> int:
         with override_settings(DEBUG=True):

@@ -9,7 +9,7 @@ import redis
 from redis.connection import AbstractConnection, ConnectionPool
 from redis.exceptions import NoScriptError
 
-from cogworker_django.store.errors import ERRORS, translated, translation
+from cogworker_django.store.errors import ERRORS, sensible, translated, translation
 from cogworker_django.store.keys import Keys
 from cogworker_django.store.patterns import literal
 from cogworker_django.store.scripts import load
@@ -46,7 +46,7 @@ class Gateway:
 
     def pipeline(self, commands: Sequence[Sequence[Arg]]) -> list[Any]:
         """Several commands in one round trip, not atomic; one failing raises after all have run."""
-        with translated():
+        with translated(), sensible():
             pipe = self.client.pipeline(transaction=False)
             for command in commands:
                 pipe.execute_command(*command)
@@ -109,7 +109,8 @@ class Gateway:
         connection = self._pool.get_connection()
         try:
             connection.send_command(*words)
-            reply = self.client.parse_response(connection, words[0], **options)
+            with sensible():
+                reply = self.client.parse_response(connection, words[0], **options)
             return _whole(connection, reply)
         finally:
             self._pool.release(connection)

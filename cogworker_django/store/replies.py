@@ -8,7 +8,7 @@ from typing import Any
 from redis.exceptions import RedisError
 
 from cogworker_django.core.errors import RedisRefused
-from cogworker_django.store.errors import translated, translation
+from cogworker_django.store.errors import sensible, translated, translation
 from cogworker_django.store.gateway import Arg, Gateway
 
 Command = Sequence[Arg]
@@ -27,7 +27,7 @@ def each(gateway: Gateway, commands: Sequence[Command]) -> list[Any]:
     Raises:
         RedisUnavailable: Redis is away, for one command or for all.
     """
-    with translated():
+    with translated(), sensible():
         pipe: Any = gateway.client.pipeline(transaction=False)
         for command in commands:
             pipe.execute_command(*command)

@@ -12,6 +12,7 @@ import redis
 
 from cogworker_django.core.errors import CogworkerError, RedisUnavailable
 from cogworker_django.core.redis_target import RedisTarget
+from cogworker_django.store import replies
 from cogworker_django.store.connection import connect
 from cogworker_django.store.gateway import Gateway
 from cogworker_django.store.keys import Keys
@@ -71,6 +72,18 @@ def test_what_no_reply_begins_with_counts_as_lost(proxy: Proxy, gateway: Gateway
     with pytest.raises(RedisUnavailable):
         gateway.call("SET", "t:x", "1")
     assert gateway.call("GET", "t:x") == b"1"
+
+
+def test_what_the_client_cannot_read_counts_as_lost(proxy: Proxy, gateway: Gateway) -> None:
+    for ask in (
+        lambda: gateway.call("TIME"),
+        lambda: gateway.pipeline([("TIME",)]),
+        lambda: replies.each(gateway, [("TIME",)]),
+    ):
+        proxy.corrupt_reply(lambda reply: b"*0\r\n" + reply[4:])
+        with pytest.raises(RedisUnavailable, match="makes no sense"):
+            ask()
+        assert gateway.call("PING")
 
 
 def test_what_a_pipeline_leaves_over_is_not_the_reply_to_the_next_command(proxy: Proxy, gateway: Gateway) -> None:
