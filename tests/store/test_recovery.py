@@ -111,6 +111,19 @@ def test_without_a_readable_stamp_presence_alone_decides(
     assert (store.recovery.recover(DEAD) is None) is present
 
 
+@pytest.mark.parametrize(
+    ("ago", "present", "lives"), [(-299.0, False, True), (-400.0, True, True), (-400.0, False, False)]
+)
+def test_of_a_stamp_that_lies_ahead_by_more_than_the_threshold_presence_decides(
+    ago: float, present: bool, lives: bool, store: Store, redis_client: redis.Redis
+) -> None:
+    """The server's clock was set back after the last beat: its jobs do not wait until the clock has caught up."""
+    leave(redis_client, 1, ago=ago)
+    if present:
+        redis_client.set(f"t:process:{DEAD}", "{}")
+    assert (store.recovery.recover(DEAD) is None) is lives
+
+
 @pytest.mark.parametrize("progress", ["9" * 5_000 + " 1", "1 " + "9" * 5_000, "x", ""])
 def test_progress_that_cannot_be_read_keeps_nobodys_jobs(
     progress: str, store: Store, redis_client: redis.Redis
