@@ -22,6 +22,7 @@ from tests.support import StartServer
 from tests.trips import IN_PROGRESS, ME, Traveller, verdict
 
 FILED: Command = ["ZADD", "t:retry", "5", "entry"]
+HANDED_OVER: Command = ["RPUSH", "t:unsettled", "entry"]
 
 
 @pytest.fixture
@@ -332,13 +333,27 @@ def test_nobody_settles_what_another_process_holds(store: Store, redis_client: r
 
 
 def test_the_same_verdict_sent_twice_counts_once(process: Traveller, redis_client: redis.Redis) -> None:
-    """A repeat after a lost reply."""
+    """A repeat after a lost reply: its entry is there, so it is settled and its hooks are due (reference R64)."""
     put(redis_client, 2)
     process.fetch(2)
-    again = [verdict("1:default", FILED)]
-    assert process.go(0, done=["2:default"], verdicts=again).results == ["settled"]
-    assert process.go(0, done=["2:default"], verdicts=again).results == ["gone"]
+    again = [verdict("1:default", FILED, beside=[["INCR", "t:beside"]])]
+    for _ in range(2):
+        assert process.go(0, done=["2:default"], verdicts=again).results == ["settled"]
     assert counted(redis_client) == (1, 1)
+    assert redis_client.get("t:beside") == b"1"
+
+
+def test_a_verdict_on_a_job_that_others_have_taken_is_gone(process: Traveller, redis_client: redis.Redis) -> None:
+    """Also when another failure of the same job is filed, and where its set has become something else."""
+    put(redis_client, 1)
+    process.fetch(1)
+    redis_client.delete(IN_PROGRESS)
+    redis_client.zadd("t:retry", {"another end": 5})
+    for damage in (lambda: None, lambda: redis_client.delete("t:retry"), lambda: redis_client.set("t:retry", "no set")):
+        damage()
+        for essential in (FILED, HANDED_OVER):
+            assert process.go(0, verdicts=[verdict("1:default", essential)]).results == ["gone"]
+    assert counted(redis_client) == (0, 0)
 
 
 def test_a_refused_essential_write_keeps_the_job_and_the_others_settle(

@@ -189,6 +189,27 @@ def test_a_failure_whose_settlement_was_lost_is_filed_and_counted_once(rigs: Rig
     assert runs == []
 
 
+def test_a_death_whose_settlement_was_lost_is_told_to_its_hooks_once(
+    rigs: Rigs, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Reference R60, R64: the repeat finds the job gone and its entry in dead, and counts as settled."""
+    told: list[str] = []
+    rig = rigs(concurrency=1, handlers=[lambda payload: told.append(payload["jid"])]).start()
+    until(lambda: rig.idle())
+
+    @job(name="cut", retry=0)
+    def cut() -> None:
+        rig.faults.lose = 1
+        raise ValueError("no")
+
+    jid = rig.push("cut", retry=0)
+    until(lambda: not rig.faults.lose and told and rig.settled())
+    assert told == [jid]
+    assert rig.counts() == (0, 1)
+    assert [entry["jid"] for entry in rig.dead()] == [jid]
+    assert not any("no longer this process's" in line for line in messages(caplog))
+
+
 def test_a_number_is_never_used_twice_even_when_its_reply_was_lost(rigs: Rigs) -> None:
     """Else two jobs would share a token, and settling one would lose the other."""
     tokens: list[int] = []
@@ -442,7 +463,9 @@ def test_death_hooks_of_a_verdict_that_the_keeper_settled_run_at_once(rigs: Rigs
 
 @pytest.mark.parametrize("queues", [["a"], ["a", "b", "c"]])
 def test_an_idle_thread_takes_a_pushed_job_up_at_once(queues: list[str], rigs: Rigs) -> None:
-    """Engine 3.12: no polling, with one queue and with three."""
+    """Engine 3.12: no polling, with one queue and with three. Reference R3, R4, R5: its waits of 0.25 to 1 s are bells
+    here.
+    """
     seen = rigs.recording()
     rig = rigs(concurrency=3, queues=[(name, 1) for name in queues], fetch_idle_max_interval=30.0).start()
     took = []
@@ -490,8 +513,8 @@ def test_a_resumed_queue_is_served_soon(concurrency: int, rigs: Rigs) -> None:
 @pytest.mark.parametrize("concurrency", [1, 3])
 @pytest.mark.parametrize("slow", [True, False])
 def test_a_foreign_push_is_found_within_the_interval(concurrency: int, slow: bool, rigs: Rigs) -> None:
-    """Contract 3, `FETCH_IDLE_MAX_INTERVAL`: a plain LPUSH rings no bell; also after long jobs, where nothing is
-    fetched ahead.
+    """Contract 3, `FETCH_IDLE_MAX_INTERVAL`; reference R4: a plain LPUSH rings no bell; also after long jobs, where
+    nothing is fetched ahead.
     """
     seen = rigs.recording()
     rig = rigs(concurrency=concurrency, fetch_idle_max_interval=0.2).start()

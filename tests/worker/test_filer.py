@@ -53,7 +53,7 @@ def test_bad_records_are_set_aside_and_those_behind_are_filed(
 
 
 def test_the_death_of_a_job_filed_later_is_told_with_the_stored_message(rigs: Rigs, redis_client: redis.Redis) -> None:
-    """Reference R58, D6: the original class is in the entry's field."""
+    """Reference R58, R63, D6: once over repeated passes; the original class is in the entry's field."""
     told: list[Any] = []
 
     class Frail(Job, name="frail"):

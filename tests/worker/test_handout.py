@@ -20,7 +20,7 @@ from tests.worker.rigs import Rigs, messages, until
 def test_a_thread_that_begins_to_wait_at_the_moment_of_a_stop_goes_home(
     rigs: Rigs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It had asked whether there is a stop just before: nobody wakes it, so it must ask again."""
+    """Reference R6. It had asked whether there is a stop just before: nobody wakes it, so it must ask again."""
     rig = rigs(concurrency=1)
     enter = Listener.enter
 

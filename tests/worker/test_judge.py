@@ -377,6 +377,13 @@ def test_a_job_that_does_not_encode_any_more_is_interrupted_from_its_raw_bytes(j
     assert "poison" not in entry
 
 
+def test_an_interruption_of_a_job_that_may_have_been_orphaned_clears_its_counter(judge: Judge) -> None:
+    """Reference R52."""
+    delivery = delivered()
+    delivery.orphaned = True
+    assert ["DEL", "t:orphanings:j1"] in judge.interrupt(delivery, ValueError("no")).beside
+
+
 @pytest.mark.parametrize(("times", "key", "delay"), [(1, "t:retry", 60), (2, "t:retry", 90), (3, "t:dead", 0)])
 def test_more_than_three_interruptions_are_the_end(times: int, key: str, delay: int, judge: Judge) -> None:
     """Reference P16."""

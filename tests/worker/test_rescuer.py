@@ -194,7 +194,7 @@ def test_a_vanished_class_dies_with_the_handlers_only(rigs: Rigs, redis_client: 
 def test_a_dead_set_that_cannot_take_it_leaves_the_job_in_progress_for_the_next_pass(
     rigs: Rigs, redis_client: redis.Redis, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Reference R54, R55."""
+    """Reference R54, R55; R62: the hooks run once over repeated passes."""
     condemned(redis_client, foreign("gone"))
     redis_client.set("t:dead", "no set")
     rig = rigs(handlers=[print])
@@ -208,7 +208,7 @@ def test_a_dead_set_that_cannot_take_it_leaves_the_job_in_progress_for_the_next_
 
 
 def test_two_buriers_at_once_run_each_jobs_hooks_once(rigs: Rigs, redis_client: redis.Redis) -> None:
-    """Reference R56."""
+    """Reference R56, R57: here all burials are straight to dead."""
     told: list[str] = []
     raws = [foreign("gone") for _ in range(100)]
     condemned(redis_client, *raws)

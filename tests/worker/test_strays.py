@@ -54,7 +54,7 @@ def test_what_both_sides_know_stays_and_counts_as_just_looked_up(sides: Sides) -
 def test_what_arrived_without_our_hearing_of_it_is_taken_up_in_order(
     sides: Sides, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Case B062."""
+    """Case B062; reference R14: seen once under the exchange's lock is enough, where upstream must see it twice."""
     sides.here(1)
     sides.there(1, 11, 9, 10)
     sides.strays.reconcile()

@@ -12,7 +12,8 @@
 --   for the number settled), wanted, waiting (free threads), first (number of the first new token), picks ({queue,
 --   number} in the order to look), awaited (a due time that is known already)
 -- RETURNS: server time, the earliest due time if that is before the awaited one, else false, whether jobs may carry orphan counters, whether the queues are
---   empty now, names of the paused queues among the picks, results of the verdicts (settled, gone or the error),
+--   empty now, names of the paused queues among the picks, results of the verdicts (settled, now or by an earlier try,
+--   gone or the error),
 --   errors of queues (`in progress: ` for that of the hash), then for each take its queue and its raw jobs
 -- BUILDS: prefix .. queue:, bell:, careful: .. queue
 local trip = cmsgpack.unpack(ARGV[1])
@@ -42,9 +43,16 @@ local function do_beside(command)
   if verb then verb(unpack(command, 2)) else redis.pcall(unpack(command)) end
 end
 
+-- A repeat after a lost reply finds its entry filed, the same to the byte.
+local function is_filed(command)
+  return command[1] == 'ZADD' and type(redis.pcall('ZSCORE', command[2], command[4])) == 'string'
+end
+
 -- The token is the fence: when it is gone the job is no longer this process's, and nothing is written about it.
 local function settle(token, kind, essential, beside)
-  if keep and #essential > 0 and redis.call('HEXISTS', KEYS[1], token) == 0 then return 'gone' end
+  if keep and #essential > 0 and redis.call('HEXISTS', KEYS[1], token) == 0 then
+    return is_filed(essential[1]) and 'settled' or 'gone'
+  end
   for _, command in ipairs(essential) do
     local reply = redis.pcall(unpack(command))
     if type(reply) == 'table' and reply.err then return reply.err end
