@@ -208,6 +208,7 @@ class TestTimes:
         assert (push.payload["at"], push.payload["enqueued_at"]) == (when, NOW)
 
     def test_a_naive_datetime_is_read_in_the_zone_handed_in(self, dispatcher: MemoryDispatcher, kolkata: None) -> None:
+        """Case B098."""
         zone = ZoneInfo("America/New_York")
         client = client_of(dispatcher, naive_to_timestamp=lambda naive: naive.replace(tzinfo=zone).timestamp())
         client.enqueue_at(datetime(2030, 7, 1, 12), blueprint(), (), {})

@@ -102,6 +102,7 @@ def test_tuples_become_lists_at_every_level() -> None:
     ids=lambda value: type(value).__name__,
 )
 def test_what_is_not_a_json_type_is_a_type_error_with_place_and_type(value: object) -> None:
+    """Case B092."""
     with pytest.raises(TypeError) as caught:
         checked([1, {"x": [value]}], "args")
     assert str(caught.value).startswith('args[1]["x"][0]: ')
@@ -128,6 +129,7 @@ def test_a_subclass_of_a_plain_type_is_refused_with_advice() -> None:
     ],
 )
 def test_what_json_cannot_carry_is_a_value_error_with_its_place(value: object, place: str) -> None:
+    """Case B091."""
     with pytest.raises(ValueError, match=f"^{re.escape(place)}: "):
         checked(value, "args")
 

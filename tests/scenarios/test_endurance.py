@@ -39,6 +39,7 @@ def test_a_job_that_calls_sys_exit_fails_and_nothing_else(rig: Rig) -> None:
 
 
 def test_jobs_leave_no_trace_in_the_process(rig: Rig) -> None:
+    """Case B139."""
     worker = rig.worker("-c", "10")
     _run(rig, worker)
     before, marks = Resources.of(worker), [_marks(rig, worker)]

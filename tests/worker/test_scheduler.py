@@ -192,6 +192,7 @@ def test_a_damaged_schedule_is_told_and_does_not_stop_the_retries(
 def test_damaged_entries_in_front_are_buried_told_and_hold_up_nobody(
     store: Store, redis_client: redis.Redis, running: Running, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Case B112."""
     long_text = b"line 1\nline 2 " + b"x" * 500
     for name in ("schedule", "retry"):
         redis_client.zadd(f"t:{name}", dict.fromkeys(DAMAGED, 0))
