@@ -108,7 +108,8 @@ def test_a_stop_while_the_server_is_frozen_ends_in_time(start_rig: StartRig) -> 
     print(f"ended {took:.1f} s after TERM, with {rig.settings['SHUTDOWN_TIMEOUT']} s for the jobs")
     assert status == 0
     worker.no_traceback()
-    assert took < 2.0 + 15
+    # About 9 s over the drain; the rest is for a machine that does more.
+    assert took < 2.0 + 20
 
 
 def test_one_outage_is_two_lines_in_the_log(lasting: Rig) -> None:

@@ -91,7 +91,7 @@ def test_ttin_writes_stacks_and_jobs_and_work_goes_on(rig: Rig) -> None:
     worker.send(signal.SIGTTIN)
     worker.said(f"runs jid={jid}")
     worker.said("time.sleep(seconds)")
-    assert "cogworker-heartbeat" in worker.text
+    worker.said("cogworker-heartbeat")
     rig.push(jobs.nap, [()] * 10)
     rig.until_done(10)
     rig.verify()
