@@ -265,7 +265,8 @@ def test_a_job_that_nobody_has_registered_is_told_with_what_to_do() -> None:
 
 
 def test_what_cannot_be_shown_is_told_so() -> None:
-    assert described(Silent()) == "something that cannot be shown"
+    told = described(Silent())
+    assert told == "something that cannot be shown"
     assert described("x" * 200) == "'" + "x" * 99 + "…"
 
 
