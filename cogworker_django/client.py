@@ -1,6 +1,6 @@
 """The one way into Redis for new jobs: check, client middleware, encode, dispatch (Contract 2).
 
-`JobClient` does it, up to the `Dispatcher`; `RedisDispatcher` is the one that writes to Redis.
+`JobClient` does it, up to the `Dispatcher`.
 """
 
 from __future__ import annotations
@@ -21,28 +21,12 @@ from cogworker_django.core.payload import Payload, encoded
 from cogworker_django.core.recheck import rechecked
 from cogworker_django.core.registry import Registry
 from cogworker_django.core.text import described
-from cogworker_django.store.queues import Queues
+from cogworker_django.core.unique import sealed
 
 # Jobs of one call of the dispatcher: one round trip each (Contract 2).
 BULK_SIZE = 1_000
 # Bytes of a payload, unless the settings say otherwise: 1 MiB (Contract 3).
 DEFAULT_MAX_PAYLOAD_BYTES = 1_048_576
-
-
-class RedisDispatcher:
-    """Writes jobs to Redis.
-
-    Args:
-        queues: the store's pushing side.
-    """
-
-    def __init__(self, queues: Queues) -> None:
-        self._queues = queues
-
-    def push(self, pushes: Sequence[Push]) -> list[str | None]:
-        """Write jobs; see `Dispatcher.push`."""
-        self._queues.push(pushes)
-        return [push.payload["jid"] for push in pushes]
 
 
 class _Due(NamedTuple):
@@ -213,7 +197,8 @@ class JobClient:
             check_call(args, _NO_KWARGS)
             payload = build(checked(args, "args"), _NO_KWARGS, jid, now)
             payload["enqueued_at"] = now
-            pushes.append(Push(payload, encoded(payload, limit), None, None))
+            digest = sealed(payload)
+            pushes.append(Push(payload, encoded(payload, limit), None, None, digest))
 
     def _blueprint_named(self, name: str) -> Blueprint | None:
         job_class = self._registry.get(name)
@@ -261,7 +246,8 @@ class JobClient:
             at = due.at
         else:
             payload["enqueued_at"] = now
-        return Push(payload, encoded(payload, self._max_payload_bytes), delay, at)
+        digest = sealed(payload)
+        return Push(payload, encoded(payload, self._max_payload_bytes), delay, at, digest)
 
     def _dispatch_one(self, push: Push | None) -> str | None:
         return None if push is None else self._dispatcher.push([push])[0]

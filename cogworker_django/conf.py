@@ -19,7 +19,7 @@ from django.utils.timezone import make_aware
 
 from cogworker_django import runtime
 from cogworker_django.cache_target import cache_target
-from cogworker_django.client import JobClient, RedisDispatcher
+from cogworker_django.client import JobClient
 from cogworker_django.core.config import PLACE, Config
 from cogworker_django.core.errors import ConfigurationError
 from cogworker_django.core.middleware import Chain
@@ -27,6 +27,7 @@ from cogworker_django.core.redis_target import RedisTarget
 from cogworker_django.core.settings import Problems
 from cogworker_django.definition import REGISTRY
 from cogworker_django.dotted_paths import imported_handlers, imported_middleware
+from cogworker_django.store.dispatcher import RedisDispatcher
 from cogworker_django.store.store import Store
 
 JOBS_MODULE = "jobs"  # what is imported of every installed app

@@ -9,9 +9,9 @@ from typing import ClassVar
 from cogworker_django.api.door import in_current_zone, opened
 from cogworker_django.api.record import JobRecord
 from cogworker_django.core import times
-from cogworker_django.core.errors import RedisRefused, UnreadablePayload
+from cogworker_django.core.errors import LockHeld, RedisRefused, UnreadablePayload
 from cogworker_django.store.graduation import INVALID
-from cogworker_django.store.jobsets import GONE, MOVED, Entry, SetName
+from cogworker_django.store.jobsets import GONE, HELD, MOVED, Entry, SetName
 from cogworker_django.store.store import Store
 
 
@@ -37,16 +37,17 @@ class SetEntry(JobRecord):
             Whether it was still there.
 
         Raises:
+            LockHeld: it is unique, and another job like it waits or runs; it stays where it is.
             UnreadablePayload: it is no job that names a queue; it stays where it is.
             RedisRefused: its queue cannot be written; it stays where it is.
         """
         (outcome,) = self._store.graduation.requeue(self._name, [self.value])
         if outcome == INVALID:
             raise UnreadablePayload(f"Job {self.jid} cannot be retried: it names no queue. Delete it instead.")
-        return _moved(outcome)
+        return self._moved(outcome)
 
     def delete(self) -> bool:
-        """Delete the job and the record of its attempts; return whether it was still there."""
+        """Delete the job, its lock and the records of it; return whether it was still there."""
         return self._store.jobsets.remove(self._name, [self.value]) == 1
 
     def kill(self) -> bool:
@@ -60,7 +61,7 @@ class SetEntry(JobRecord):
         """
         if self._name is SetName.DEAD:
             return False
-        return _moved(self._store.jobsets.kill(self._name, [self.value])[0])
+        return self._moved(self._store.jobsets.kill(self._name, [self.value])[0])
 
     def reschedule(self, when: datetime | float | timedelta) -> bool:
         """Give the job another due time. A dead one goes to the retries with it.
@@ -71,10 +72,21 @@ class SetEntry(JobRecord):
 
         Returns:
             Whether it was still there.
+
+        Raises:
+            LockHeld: it is dead and unique, and another job like it waits or runs; it stays where it is.
         """
         if isinstance(when, timedelta):
-            return self._store.jobsets.reschedule(self._name, self.value, delay=when.total_seconds())
-        return self._store.jobsets.reschedule(self._name, self.value, at=times.due(when, in_current_zone))
+            return self._moved(self._store.jobsets.reschedule(self._name, self.value, delay=when.total_seconds()))
+        due = times.due(when, in_current_zone)
+        return self._moved(self._store.jobsets.reschedule(self._name, self.value, at=due))
+
+    def _moved(self, outcome: str) -> bool:
+        if outcome.startswith(HELD):
+            raise LockHeld(self.jid, outcome.removeprefix(HELD))
+        if outcome not in (MOVED, GONE):
+            raise RedisRefused(f"Redis refused to move the job: {outcome}")
+        return outcome == MOVED
 
 
 class JobSet:
@@ -114,12 +126,13 @@ class JobSet:
         """Put all jobs that are there now on their queues, 1,000 a step.
 
         Returns:
-            How many were moved; those that name no queue, or one that cannot be written, stay.
+            How many were moved; those that name no queue, or one that cannot be written, stay, and so do unique
+            ones when another job like them waits or runs.
         """
         return self._all(lambda members: _counted(self._store.graduation.requeue(self.set_name, members)))
 
     def clear(self) -> int:
-        """Delete all jobs that are there now and the records of their attempts, 1,000 a step; return how many."""
+        """Delete all jobs that are there now and what else is kept of them, 1,000 a step; return how many."""
         return self._all(lambda members: (self._store.jobsets.remove(self.set_name, members), 0))
 
     def _entry(self, entry: Entry) -> SetEntry:
@@ -173,9 +186,3 @@ class DeadSet(JobSet):
 def _counted(outcomes: list[str]) -> tuple[int, int]:
     moved = outcomes.count(MOVED)
     return moved, len(outcomes) - moved - outcomes.count(GONE)
-
-
-def _moved(outcome: str) -> bool:
-    if outcome not in (MOVED, GONE):
-        raise RedisRefused(f"Redis refused to move the job: {outcome}")
-    return outcome == MOVED

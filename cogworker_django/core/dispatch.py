@@ -28,6 +28,8 @@ class Push(msgspec.Struct, frozen=True, gc=False):
     """Seconds from now, on Redis's clock; None unless the caller gave a delay."""
     at: float | None
     """Epoch seconds; None unless the caller gave a time. Without both it goes to its queue at once."""
+    digest: str | None = None
+    """Names the lock of a unique job; None for one that is not."""
 
 
 class Dispatcher(Protocol):

@@ -47,6 +47,23 @@ class UnreadablePayload(CogworkerError, ValueError):
     """The bytes are not a job: not a JSON object, or a needed field is missing or of the wrong type."""
 
 
+class LockHeld(CogworkerError):
+    """A unique job cannot go back to its queue: another one like it holds the lock.
+
+    Args:
+        jid: of the job that cannot go back.
+        holder: the id of the job that holds the lock.
+    """
+
+    def __init__(self, jid: str, holder: str) -> None:
+        self.jid = jid
+        self.holder = holder
+        super().__init__(jid, holder)
+
+    def __str__(self) -> str:
+        return f"Job {self.jid} is unique, and job {self.holder} with the same arguments waits or runs."
+
+
 class ProcessDied(CogworkerError):
     """The process running the job died more often than ``MAX_ORPHANINGS`` allows."""
 

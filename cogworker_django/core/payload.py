@@ -27,10 +27,14 @@ RESERVED = frozenset(
         "first_failed_at",
         "interrupted_count",
         "raw_payload",
+        "unique_digest",
     }
 )
 # Every field of the periodic runner begins so and is as reserved.
 RESERVED_PREFIX = "periodic_"
+
+# Names the lock of a unique job; whoever removes such a job frees the lock by it.
+UNIQUE_DIGEST = "unique_digest"
 
 # The class shown for bytes that were no job (Reference 3.1).
 UNREADABLE_CLASS = "(unparseable)"

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from cogworker_django.core import codec, names, payload
 from cogworker_django.core.errors import UnreadablePayload
-from cogworker_django.store.jobsets import AT_ONCE, GONE, MOVED, Entry, JobSets, SetName
+from cogworker_django.store.jobset_reader import names_in
+from cogworker_django.store.jobsets import AT_ONCE, GONE, MOVED, Entry, JobSets, Promotion, SetName
 
 POSTPONED_FOR = 60.0  # seconds until an entry that its queue refused is tried again (Reference 14)
 INVALID = "invalid"
@@ -60,7 +61,7 @@ class Graduation:
         if sound:
             outcomes = self._jobsets.promote(name, sound)
             result.moved = outcomes.count(MOVED)
-            refused |= _refused([entry[0] for entry in sound], outcomes)
+            refused |= _refused([promotion.member for promotion in sound], outcomes)
         if damaged:
             outcomes = self._jobsets.bury(name, damaged)
             members = [entry[0] for entry in damaged]
@@ -80,14 +81,16 @@ class Graduation:
             members: the entries as stored, at most 1,000.
 
         Returns:
-            For each `"moved"`, `"gone"`, `"invalid"` when it is no job that names a queue, or the error that
-            kept it in place; what has not moved is untouched.
+            For each `"moved"`, `"gone"`, `"invalid"` when it is no job that names a queue, `"held by "` and the id of
+            the job that holds its lock, or the error that kept it in place; what has not moved is untouched.
         """
         now = self._jobsets.now()
         sound, _ = _sorted_out([Entry(member, now) for member in members], now)
+        # What waits for its time holds its lock; but it may have lapsed, and a dead job has none.
+        sound = [Promotion(*promotion[:3], *names_in(promotion.member)) for promotion in sound]
         outcomes = dict.fromkeys(members, INVALID)
         moved = self._jobsets.promote(name, sound) if sound else []
-        outcomes |= {entry[0]: outcome for entry, outcome in zip(sound, moved, strict=True)}
+        outcomes |= {promotion.member: outcome for promotion, outcome in zip(sound, moved, strict=True)}
         return [outcomes[member] for member in members]
 
 
@@ -114,15 +117,13 @@ def routed(raw: bytes, now: float) -> tuple[str, bytes]:
     return str(queue), codec.encode(item)
 
 
-def _sorted_out(
-    entries: Sequence[Entry], now: float
-) -> tuple[list[tuple[bytes, str, bytes]], list[tuple[bytes, bytes]]]:
+def _sorted_out(entries: Sequence[Entry], now: float) -> tuple[list[Promotion], list[tuple[bytes, bytes]]]:
     """Divide entries into those to promote and those to bury, each as the script takes it."""
-    sound: list[tuple[bytes, str, bytes]] = []
+    sound: list[Promotion] = []
     damaged: list[tuple[bytes, bytes]] = []
     for entry in entries:
         try:
-            sound.append((entry.member, *routed(entry.member, now)))
+            sound.append(Promotion(entry.member, *routed(entry.member, now)))
         except UnreadablePayload as error:
             damaged.append((entry.member, codec.encode(payload.unreadable(entry.member, None, error, now))))
     return sound, damaged

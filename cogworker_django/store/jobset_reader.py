@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from cogworker_django.core import codec, text
 from cogworker_django.core.errors import RedisRefused, UnreadablePayload
+from cogworker_django.core.unique import digest_in
 from cogworker_django.store import replies
 from cogworker_django.store.gateway import Gateway
 from cogworker_django.store.patterns import literal
@@ -191,6 +192,19 @@ def jid_of(member: bytes) -> str:
     except UnreadablePayload:
         return ""
     return jid if isinstance(jid, str) else ""
+
+
+def names_in(member: bytes) -> tuple[str, str]:
+    """Return what else of an entry's job lies under names of its own: its id, and the digest of its lock.
+
+    Each is an empty string when it has none that can be read.
+    """
+    try:
+        item = codec.decode(member)
+    except UnreadablePayload:
+        return "", ""
+    jid = item.get("jid")
+    return (jid, digest_in(item) or "") if isinstance(jid, str) else ("", "")
 
 
 def _is_behind(entry: Entry, last: Entry, newest_first: bool) -> bool:

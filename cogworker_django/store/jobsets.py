@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from cogworker_django.store.gateway import Arg, Gateway
-from cogworker_django.store.jobset_reader import AT_ONCE, Entry, JobSetReader, SetName, jid_of
+from cogworker_django.store.jobset_reader import AT_ONCE, Entry, JobSetReader, SetName, names_in
 from cogworker_django.store.settlement import Command
 from cogworker_django.store.statistics import HOUR_KEPT
 
-__all__ = ["AT_ONCE", "GONE", "MOVED", "Entry", "JobSets", "SetName"]
+__all__ = ["AT_ONCE", "GONE", "HELD", "MOVED", "Entry", "JobSets", "Promotion", "SetName"]
 
 MOVED = "moved"
 GONE = "gone"
+HELD = "held by "
+
+
+class Promotion(NamedTuple):
+    """An entry on its way to its queue."""
+
+    member: bytes
+    """As stored."""
+    queue: str
+    payload: bytes
+    """What to push."""
+    jid: str = ""
+    digest: str = ""
+    """Of the lock that it must take for this: retried by hand, a unique job may have lost its lock."""
 
 
 class JobSets(JobSetReader):
@@ -23,25 +37,28 @@ class JobSets(JobSetReader):
         gateway: to Redis.
         dead_max_jobs: how many dead jobs are kept, the newest.
         dead_max_age: for how many seconds they are kept.
+        lock_ttl: seconds that the lock of a unique job lasts after its due time.
     """
 
-    def __init__(self, gateway: Gateway, *, dead_max_jobs: int, dead_max_age: float) -> None:
+    def __init__(self, gateway: Gateway, *, dead_max_jobs: int, dead_max_age: float, lock_ttl: float) -> None:
         super().__init__(gateway)
+        self._lock_ttl = lock_ttl
         self.dead_max_jobs = dead_max_jobs
         self.dead_max_age = dead_max_age
 
-    def promote(self, name: SetName, entries: Sequence[tuple[bytes, str, bytes]]) -> list[str]:
+    def promote(self, name: SetName, entries: Sequence[Promotion]) -> list[str]:
         """Move entries to their queues and wake workers for them (Reference 9.11).
 
         Args:
             name: the set.
-            entries: the entry as stored, its queue and the payload to push.
+            entries: what to move.
 
         Returns:
-            For each `"moved"`, `"gone"` when it was no longer there, or the error that kept it in place.
+            For each `"moved"`, `"gone"` when it was no longer there, `"held by "` and the id of the job whose lock
+            keeps it in place, or the error that does.
         """
         keys = self._keys
-        args: list[Arg] = [keys.prefix]
+        args: list[Arg] = [keys.prefix, self._lock_ttl]
         for entry in entries:
             args += entry
         return _outcomes(self._gateway.run("promote", (self._of[name], keys.queues, keys.nothing), args))
@@ -74,7 +91,9 @@ class JobSets(JobSetReader):
             As `promote`.
         """
         keys = (self._of[name], self._keys.dead, self._keys.nothing)
-        return _outcomes(self._gateway.run("kill", keys, (self.dead_max_jobs, self.dead_max_age, *members)))
+        return _outcomes(
+            self._gateway.run("kill", keys, (self._keys.prefix, self.dead_max_jobs, self.dead_max_age, *members))
+        )
 
     def postpone(self, name: SetName, members: Sequence[bytes], seconds: float) -> int:
         """Make entries due some seconds from now on Redis's clock, if they are still there.
@@ -89,7 +108,7 @@ class JobSets(JobSetReader):
         """
         return int(self._gateway.run("postpone", (self._of[name], self._keys.nothing), (seconds, *members)))
 
-    def reschedule(self, name: SetName, member: bytes, *, at: float | None = None, delay: float = 0.0) -> bool:
+    def reschedule(self, name: SetName, member: bytes, *, at: float | None = None, delay: float = 0.0) -> str:
         """Give an entry another due time. A dead one goes to `retry` with it.
 
         Args:
@@ -99,15 +118,16 @@ class JobSets(JobSetReader):
             delay: seconds from now on Redis's clock.
 
         Returns:
-            Whether it was still there.
+            As `promote`: a dead unique job must take its lock again.
         """
         destination = SetName.RETRY if name is SetName.DEAD else name
         keys = (self._of[name], self._of[destination], self._keys.schedule_bell, self._keys.nothing)
         when = ("in", delay) if at is None else ("at", at)
-        return bool(self._gateway.run("reschedule", keys, (member, *when)))
+        args = (member, *when, self._keys.prefix, *names_in(member), self._lock_ttl)
+        return str(self._gateway.run("reschedule", keys, args).decode(errors="replace"))
 
     def remove(self, name: SetName, members: Sequence[bytes]) -> int:
-        """Delete entries together with the record of their failed attempts.
+        """Delete entries together with what else is kept of their jobs: locks, failed attempts, status.
 
         Args:
             name: the set.
@@ -118,7 +138,7 @@ class JobSets(JobSetReader):
         """
         args: list[Arg] = [self._keys.prefix]
         for member in members:
-            args += (member, jid_of(member))
+            args += (member, *names_in(member))
         return int(self._gateway.run("remove", (self._of[name],), args))
 
     def trim_dead(self) -> int:

@@ -61,6 +61,10 @@ class Keys:
         """How often a job was recovered from a dead process."""
         return f"{self.prefix}orphanings:{jid}"
 
+    def unique(self, digest: str) -> str:
+        """The lock of a unique job: the id of the job that holds it."""
+        return f"{self.prefix}unique:{digest}"
+
     def attempts(self, jid: str) -> str:
         """The list of a job's failed attempts."""
         return f"{self.prefix}job_attempts:{jid}"

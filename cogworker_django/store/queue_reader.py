@@ -10,7 +10,7 @@ from cogworker_django.core import codec, times
 from cogworker_django.core.errors import UnreadablePayload
 from cogworker_django.store import replies
 from cogworker_django.store.gateway import Gateway
-from cogworker_django.store.jobset_reader import BYTES_AT_ONCE, jid_of, stored_text
+from cogworker_django.store.jobset_reader import BYTES_AT_ONCE, jid_of, names_in, stored_text
 
 PAGE = 50  # jobs per step when somebody walks through a queue (Reference 33)
 SEARCHED_AT_ONCE = 2_000  # jobs that one step of a search looks at: a few milliseconds of the server's time
@@ -93,12 +93,13 @@ class QueueReader:
         return False
 
     def remove(self, name: str, raw: bytes) -> bool:
-        """Delete one job with exactly these bytes.
+        """Delete one job with exactly these bytes, and what else is kept of it: its lock, failed attempts, status.
 
         Returns:
             Whether there was one.
         """
-        return bool(self._gateway.call("LREM", self._keys.queue(name), 1, raw))
+        args = (self._keys.prefix, raw, *names_in(raw))
+        return bool(self._gateway.run("delete_job", (self._keys.queue(name),), args))
 
     def clear(self, name: str) -> int:
         """Delete the jobs that a queue has now, 1,000 a call, and take it off the list of queues.
@@ -110,7 +111,7 @@ class QueueReader:
         todo, total = self.size(name), 0
         while True:
             step = min(CLEAR_STEP, max(todo - total, 0))
-            removed = int(self._gateway.run("clear_queue", keys, (name, step)))
+            removed = int(self._gateway.run("clear_queue", keys, (name, self._keys.prefix, step, BYTES_AT_ONCE)))
             total += removed
             if total >= todo or not removed:
                 return total

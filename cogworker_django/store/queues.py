@@ -33,40 +33,66 @@ class NewJob(Protocol):
     def at(self) -> float | None:
         """Epoch seconds when it is due; None, and no delay: now."""
 
+    @property
+    def digest(self) -> str | None:
+        """Names the lock of a unique job."""
+
 
 class Queues:
-    """Pushes jobs, each batch in one atomic step (contract, section 2)."""
+    """Pushes jobs, each batch in one atomic step with what goes with it (contract, section 2).
 
-    def __init__(self, gateway: Gateway) -> None:
+    Args:
+        gateway: to Redis.
+        lock_ttl: seconds that the lock of a unique job lasts after its due time.
+    """
+
+    def __init__(self, gateway: Gateway, *, lock_ttl: float) -> None:
         self._gateway = gateway
+        self._lock_ttl = lock_ttl
 
-    def push(self, jobs: Sequence[NewJob]) -> None:
+    def push(self, jobs: Sequence[NewJob]) -> set[int]:
         """Puts jobs where they belong, in their order: one script call for each 1,000 neighbours of one queue.
+
+        Returns:
+            The positions of those that were refused: unique, and another one like it waits or runs.
 
         Raises:
             RedisUnavailable: Redis is away; whether the last batch was written is unknown.
             RedisRefused: it refused, and nothing of that batch was written.
         """
+        done, refused = 0, set[int]()
         for target, group in groupby(jobs, _target):
             for batch in _batches(group):
-                if target is None:
-                    self._schedule(batch)
-                else:
-                    self._push(target, batch)
+                positions = self._schedule(batch) if target is None else self._push(target, batch)
+                refused.update(done + position for position in positions)
+                done += len(batch)
+        return refused
 
-    def _push(self, queue: str, batch: Sequence[NewJob]) -> None:
+    def _push(self, queue: str, batch: Sequence[NewJob]) -> list[int]:
         keys = self._gateway.keys
-        args: list[Arg] = [queue]
-        args.extend(job.raw for job in batch)
-        self._gateway.run("push", (keys.queue(queue), keys.bell(queue), keys.queues), args)
+        accompanied = any(job.digest for job in batch)
+        args: list[Arg] = [queue, keys.prefix, self._lock_ttl, 0, 4 if accompanied else 1]
+        if accompanied:
+            for job in batch:
+                args += (job.raw, *_company(job))
+        else:
+            args.extend(job.raw for job in batch)
+        refused: list[int] = self._gateway.run("push", (keys.queue(queue), keys.bell(queue), keys.queues), args)
+        return refused
 
-    def _schedule(self, batch: Sequence[NewJob]) -> None:
+    def _schedule(self, batch: Sequence[NewJob]) -> list[int]:
         keys = self._gateway.keys
-        args: list[Arg] = []
+        args: list[Arg] = [keys.prefix, self._lock_ttl, 0]
         for job in batch:
             args += ("at", repr(job.at)) if job.delay is None else ("in", repr(job.delay))
-            args.append(job.raw)
-        self._gateway.run("schedule", (keys.schedule, keys.schedule_bell), args)
+            args += (job.raw, *_company(job))
+        refused: list[int] = self._gateway.run("schedule", (keys.schedule, keys.schedule_bell), args)
+        return refused
+
+
+def _company(job: NewJob) -> tuple[str, str, str]:
+    """What goes with a job: its id, the digest of its lock and its status."""
+    return (job.payload["jid"] if job.digest else "", job.digest or "", "")
 
 
 def _target(job: NewJob) -> str | None:

@@ -43,15 +43,24 @@ class Recovery:
         most: recoveries of one job before it is buried.
         dead_max_jobs: how many dead jobs are kept.
         dead_max_age: how many seconds they are kept.
+        lock_ttl: seconds that the lock of a unique job lasts from its way back on.
     """
 
     def __init__(
-        self, gateway: Gateway, *, threshold: float, most: int, dead_max_jobs: int, dead_max_age: float
+        self,
+        gateway: Gateway,
+        *,
+        threshold: float,
+        most: int,
+        dead_max_jobs: int,
+        dead_max_age: float,
+        lock_ttl: float,
     ) -> None:
         self._gateway = gateway
         self._threshold = threshold
         self._most = most
         self._dead_limits = (dead_max_jobs, dead_max_age)
+        self._lock_ttl = lock_ttl
 
     def registered(self) -> set[str]:
         """The processes that have beaten or fetched and have not left.
@@ -126,7 +135,7 @@ class Recovery:
         """One call, counted into the total; whether the process is still dead."""
         keys = self._gateway.keys
         args: list[Arg] = [keys.prefix, identity, self._threshold, self._most]
-        args += (COUNTER_TTL, CAREFUL_TTL, border, *tokens)
+        args += (COUNTER_TTL, CAREFUL_TTL, border, self._lock_ttl, *tokens)
         names = (*self._own_keys(identity), keys.orphaned, keys.queues, keys.nothing)
         reply = self._gateway.run("recover", names, args)
         if reply is None:

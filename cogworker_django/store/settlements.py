@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from cogworker_django.store.attempts import Attempt, Attempts
@@ -11,9 +11,22 @@ from cogworker_django.store.clock import RedisClock
 from cogworker_django.store.jobset_reader import SetName
 from cogworker_django.store.jobsets import JobSets
 from cogworker_django.store.keys import Keys
-from cogworker_django.store.settlement import Command, Filing, Settlement
+from cogworker_django.store.settlement import Command, Filing, Settlement, delete_if_owner, expire_if_owner
 from cogworker_django.store.statistics import Counted
 from cogworker_django.store.unsettled import record_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """The job that a settlement is about."""
+
+    token: str
+    """The delivery token."""
+    jid: str
+    orphaned: bool = False
+    """Whether it may have an orphan counter."""
+    lock: tuple[str, str] | None = None
+    """The digest of a unique job's lock, and the id by which the job holds it."""
 
 
 class Settlements:
@@ -24,46 +37,42 @@ class Settlements:
         attempts: builds the commands of the attempts log.
         jobsets: builds the trims of dead.
         clock: Redis's time, for due times and times of death.
+        lock_ttl: seconds that the lock of a unique job lasts after its due time.
     """
 
-    def __init__(self, keys: Keys, attempts: Attempts, jobsets: JobSets, clock: RedisClock) -> None:
+    def __init__(self, keys: Keys, attempts: Attempts, jobsets: JobSets, clock: RedisClock, *, lock_ttl: float) -> None:
         self._keys = keys
         self._attempts = attempts
         self._jobsets = jobsets
         self._clock = clock
+        self._lock_ttl = lock_ttl
 
-    def success(self, token: str, jid: str, *, orphaned: bool) -> Settlement:
-        """A success with something to clear: the attempts of earlier failures, the orphan counter."""
-        beside = [*self._attempts.cleared(jid), *self._uncounted(jid, orphaned)]
-        return Settlement(token=token, jid=jid, kind=Counted.PROCESSED, beside=beside)
+    def success(self, job: Subject) -> Settlement:
+        """A success with something to clear: the attempts of earlier failures, the orphan counter, a lock."""
+        beside = [*self._attempts.cleared(job.jid), *self._uncounted(job), *self._freed(job)]
+        return Settlement(token=job.token, jid=job.jid, kind=Counted.PROCESSED, beside=beside)
 
-    def retry(self, token: str, jid: str, entry: bytes, delay: float, attempt: Attempt, orphaned: bool) -> Settlement:
+    def retry(self, job: Subject, entry: bytes, delay: float, attempt: Attempt) -> Settlement:
         """A failure that runs again after `delay` seconds on Redis's clock (reference, 12.3)."""
         filing = Filing(set=SetName.RETRY, score=self._clock.now() + delay, entry=entry)
-        beside = [*self._attempts.recorded(jid, attempt), *self._uncounted(jid, orphaned)]
-        outlook = f"runs again in {delay:.0f} s"
-        return self._failure(token, jid, filing, beside=beside, outlook=outlook)
+        beside = [*self._attempts.recorded(job.jid, attempt), *self._uncounted(job), *self._kept(job, delay)]
+        return self._failure(job, filing, beside=beside, outlook=f"runs again in {delay:.0f} s")
 
     def dead(
-        self,
-        token: str,
-        jid: str,
-        entry: bytes,
-        attempt: Attempt | None,
-        orphaned: bool,
-        settled: Callable[[], None] | None,
+        self, job: Subject, entry: bytes, attempt: Attempt | None, settled: Callable[[], None] | None
     ) -> Settlement:
         """A failure that ends in dead; `settled` is called once this process's write has put it there."""
         now = self._clock.now()
-        beside = [*self._attempts.recorded(jid, attempt)] if attempt else []
-        beside += [*self._uncounted(jid, orphaned), *self._jobsets.dead_trim_commands(now)]
+        beside = [*self._attempts.recorded(job.jid, attempt)] if attempt else []
+        beside += [*self._uncounted(job), *self._freed(job), *self._jobsets.dead_trim_commands(now)]
         filing = Filing(set=SetName.DEAD, score=now, entry=entry)
-        return self._failure(token, jid, filing, beside=beside, outlook="goes to dead", settled=settled)
+        return self._failure(job, filing, beside=beside, outlook="goes to dead", settled=settled)
 
-    def discarded(self, token: str, jid: str, attempt: Attempt, orphaned: bool) -> Settlement:
+    def discarded(self, job: Subject, attempt: Attempt) -> Settlement:
         """A failure that its hook dropped: counted, in the attempts log, and nowhere else."""
-        beside = [*self._attempts.recorded(jid, attempt), *self._uncounted(jid, orphaned)]
-        return Settlement(token=token, jid=jid, kind=Counted.FAILED, beside=beside, outlook="is dropped by its hook")
+        beside = [*self._attempts.recorded(job.jid, attempt), *self._uncounted(job), *self._freed(job)]
+        outlook = "is dropped by its hook"
+        return Settlement(token=job.token, jid=job.jid, kind=Counted.FAILED, beside=beside, outlook=outlook)
 
     def handed_over(self, settlement: Settlement) -> Settlement:
         """The same failure as a record for other processes, should Redis refuse to file it until this one ends
@@ -74,11 +83,23 @@ class Settlements:
         essential: list[Command] = [["RPUSH", self._keys.unsettled, record]]
         return replace(settlement, essential=essential, filing=None, outlook="is handed over", settled=None)
 
-    def _failure(self, token: str, jid: str, filing: Filing, **fields: Any) -> Settlement:
+    def _failure(self, job: Subject, filing: Filing, **fields: Any) -> Settlement:
         key = {SetName.RETRY: self._keys.retry, SetName.DEAD: self._keys.dead}[SetName(filing.set)]
         essential: list[Command] = [["ZADD", key, f"{filing.score:.6f}", filing.entry.decode()]]
-        return Settlement(token=token, jid=jid, kind=Counted.FAILED, essential=essential, filing=filing, **fields)
+        return Settlement(
+            token=job.token, jid=job.jid, kind=Counted.FAILED, essential=essential, filing=filing, **fields
+        )
 
-    def _uncounted(self, jid: str, orphaned: bool) -> list[Command]:
+    def _uncounted(self, job: Subject) -> list[Command]:
         """A job that got to finish did not kill its process (reference, R38)."""
-        return [["DEL", self._keys.orphanings(jid)]] if orphaned else []
+        return [["DEL", self._keys.orphanings(job.jid)]] if job.orphaned else []
+
+    def _freed(self, job: Subject) -> list[Command]:
+        """The job has left for good: others like it may come (reference, 17.2)."""
+        return [delete_if_owner(self._keys.unique(job.lock[0]), job.lock[1])] if job.lock else []
+
+    def _kept(self, job: Subject, delay: float) -> list[Command]:
+        """The job comes back: its lock lasts from then on (reference, 17.4)."""
+        if not job.lock:
+            return []
+        return [expire_if_owner(self._keys.unique(job.lock[0]), job.lock[1], delay + self._lock_ttl)]

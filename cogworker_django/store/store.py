@@ -38,13 +38,20 @@ class Store:
         self.clock = RedisClock()
         self.gateway = Gateway(self.client, self.keys)
         self.server = Server(self.gateway)
-        self.queues = Queues(self.gateway)
+        self.queues = Queues(self.gateway, lock_ttl=config.unique_lock_ttl)
         self.queue_reader = QueueReader(self.gateway)
-        self.jobsets = JobSets(self.gateway, dead_max_jobs=config.dead_max_jobs, dead_max_age=config.dead_max_age)
+        self.jobsets = JobSets(
+            self.gateway,
+            dead_max_jobs=config.dead_max_jobs,
+            dead_max_age=config.dead_max_age,
+            lock_ttl=config.unique_lock_ttl,
+        )
         self.graduation = Graduation(self.jobsets)
         self.attempts = Attempts(self.gateway)
         self.statistics = Statistics(self.gateway)
-        self.settlements = Settlements(self.keys, self.attempts, self.jobsets, self.clock)
+        self.settlements = Settlements(
+            self.keys, self.attempts, self.jobsets, self.clock, lock_ttl=config.unique_lock_ttl
+        )
         self.processes = Processes(self.gateway, presence_ttl=config.presence_ttl)
         self.process_reader = ProcessReader(self.gateway)
         self.recovery = Recovery(
@@ -53,6 +60,7 @@ class Store:
             most=config.max_orphanings,
             dead_max_jobs=config.dead_max_jobs,
             dead_max_age=config.dead_max_age,
+            lock_ttl=config.unique_lock_ttl,
         )
         self.unsettled = Unsettled(self.gateway)
         self.guard = Guard(self.gateway, threshold=config.orphan_threshold)
@@ -61,7 +69,13 @@ class Store:
 
     def trips(self, identity: str, *, reliable: bool) -> Trips:
         """The trips of one process, over one connection of their own."""
-        return Trips(self._gateway_of_its_own(TIMEOUT), identity, reliable=reliable, gathered=self._gathered)
+        return Trips(
+            self._gateway_of_its_own(TIMEOUT),
+            identity,
+            reliable=reliable,
+            gathered=self._gathered,
+            lock_ttl=self._config.unique_lock_ttl,
+        )
 
     def bells(self, block: float) -> Bells:
         """The bells, over one connection of their own whose replies may take `block` seconds longer."""

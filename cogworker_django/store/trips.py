@@ -83,14 +83,22 @@ class Trips:
         identity: of the process.
         reliable: False in basic mode, where no in-progress hash is kept.
         gathered: gives the counter commands for an hour's number.
+        lock_ttl: seconds that the lock of a unique job lasts when it goes back to its queue.
     """
 
     def __init__(
-        self, gateway: Gateway, identity: str, *, reliable: bool, gathered: Callable[[float], Gathered]
+        self,
+        gateway: Gateway,
+        identity: str,
+        *,
+        reliable: bool,
+        gathered: Callable[[float], Gathered],
+        lock_ttl: float,
     ) -> None:
         self._gateway = gateway
         self._identity = identity
         self._gathered = gathered
+        self._lock_ttl = lock_ttl
         self._encoder = msgspec.msgpack.Encoder()
         self.reliable = reliable
         keys = gateway.keys
@@ -191,7 +199,7 @@ class Trips:
         moved = 0
         refused: dict[str, str] = {}
         for first in range(0, len(ordered), REQUEUE_BATCH):
-            args = (keys.prefix, *ordered[first : first + REQUEUE_BATCH])
+            args: list[Arg] = [keys.prefix, self._lock_ttl, *ordered[first : first + REQUEUE_BATCH]]
             reply = self._gateway.run("requeue", (self._hash, keys.queues, keys.nothing), args)
             moved += reply[0]
             refused |= {token.decode(): error.decode() for token, error in zip(reply[1::2], reply[2::2], strict=True)}

@@ -14,6 +14,7 @@ from cogworker_django.core.outcome import Fate, Verdict
 from cogworker_django.core.payload import (
     INTERRUPT_DELAY,
     MAX_INTERRUPTS,
+    UNIQUE_DIGEST,
     Payload,
     check_shape,
     failed,
@@ -25,14 +26,18 @@ from cogworker_django.core.payload import (
 from cogworker_django.core.registry import Registry
 from cogworker_django.core.retry import JITTER, NO_HOOK, decide, exhausted
 from cogworker_django.core.text import backtrace, error_class, error_message, job_label, one_line
+from cogworker_django.core.unique import digest_in
 from cogworker_django.definition import Job
 from cogworker_django.store.attempts import Attempt
 from cogworker_django.store.settlement import Settlement
-from cogworker_django.store.settlements import Settlements
+from cogworker_django.store.settlements import Settlements, Subject
 from cogworker_django.worker.deaths import DeathHooks
 from cogworker_django.worker.delivery import Delivery
 
 logger = logging.getLogger("cogworker")
+
+MARK = f'"{UNIQUE_DIGEST}"'.encode()
+"""Is in the bytes of a unique job, so that those of others need not be read for it."""
 
 
 class Judge:
@@ -53,10 +58,9 @@ class Judge:
 
     def success(self, delivery: Delivery, payload: Payload) -> Settlement | None:
         """The settlement of a success; None when nothing is to be written but that it is done."""
-        if not delivery.orphaned and "retry_count" not in payload:
+        if not delivery.orphaned and "retry_count" not in payload and MARK not in delivery.raw:
             return None
-        jid = read(delivery.raw)["jid"]  # the run may have changed the payload's
-        return self._settlements.success(delivery.token, jid, orphaned=delivery.orphaned)
+        return self._settlements.success(_subject(delivery, read(delivery.raw)["jid"]))
 
     def failure(self, delivery: Delivery, payload: Payload, error: BaseException, seconds: float) -> Settlement:
         """The settlement of a failure (reference, 12.2 and 12.3).
@@ -99,9 +103,8 @@ class Judge:
         """The settlement of bytes that are no job: dead at once, without hooks (reference, section 11)."""
         wrapper = unreadable(delivery.raw, delivery.queue, error, time.time())
         logger.error("buried an unreadable job of queue %s: %s", delivery.queue, one_line(str(error), 200))
-        return self._settlements.dead(
-            delivery.token, wrapper["jid"], codec.encode(wrapper), None, orphaned=False, settled=None
-        )
+        subject = Subject(token=delivery.token, jid=wrapper["jid"])
+        return self._settlements.dead(subject, codec.encode(wrapper), None, None)
 
     def _verdict(self, delivery: Delivery, payload: Payload, error: BaseException) -> Verdict:
         count, retry = failures(payload), payload.get("retry")
@@ -148,19 +151,29 @@ class Judge:
         attempt: Attempt,
         error: BaseException,
     ) -> Settlement:
-        token, jid, orphaned = delivery.token, payload["jid"], delivery.orphaned
+        subject = _subject(delivery, payload["jid"])
         if verdict.fate is Fate.RETRY:
-            return self._settlements.retry(token, jid, entry, verdict.delay or 0.0, attempt, orphaned)
+            return self._settlements.retry(subject, entry, verdict.delay or 0.0, attempt)
         if verdict.fate is Fate.DISCARDED:
-            return self._settlements.discarded(token, jid, attempt, orphaned)
+            return self._settlements.discarded(subject, attempt)
         hooks = partial(self._deaths.run, entry, error) if self._deaths.wanted(payload["class"]) else None
-        return self._settlements.dead(token, jid, entry, attempt, orphaned, hooks)
+        return self._settlements.dead(subject, entry, attempt, hooks)
 
 
 def label_of(delivery: Delivery) -> str:
     """A delivered job's name and id as they were fetched, for a log line."""
     payload = read(delivery.raw)
     return job_label(payload["class"], payload["jid"])
+
+
+def _subject(delivery: Delivery, jid: str) -> Subject:
+    """What the store must know of a job; its lock as it was pushed, whatever the run did to it."""
+    lock = None
+    if MARK in delivery.raw:
+        payload = read(delivery.raw)
+        digest = digest_in(payload)
+        lock = (digest, payload["jid"]) if digest else None
+    return Subject(token=delivery.token, jid=jid, orphaned=delivery.orphaned, lock=lock)
 
 
 def _still_a_job(delivery: Delivery, payload: Payload) -> Payload:

@@ -109,7 +109,7 @@ class PeopleSteps(Machine):
     def reschedule(self, name: str, at: int, when: float) -> None:
         job, raw = self._entry(name, at)
         known = self.books.sets[name].pop(job, None)
-        assert self.store.jobsets.reschedule(SetName(name), raw, at=when) == (known is not None)
+        assert self.store.jobsets.reschedule(SetName(name), raw, at=when) == ("gone" if known is None else "moved")
         if known is not None:
             self.books.sets["retry" if name == "dead" else name][job] = when
 

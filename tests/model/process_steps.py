@@ -12,6 +12,7 @@ from cogworker_django.store.attempts import Attempt
 from cogworker_django.store.graduation import Graduation
 from cogworker_django.store.jobset_reader import SetName
 from cogworker_django.store.settlement import Filing, Settlement
+from cogworker_django.store.settlements import Subject
 from cogworker_django.store.unsettled import filing_of
 from cogworker_django.worker.delivery import Delivery
 from tests.model.books import FUTURE, PAST, QUEUES
@@ -66,11 +67,8 @@ class ProcessSteps(Machine):
             self.books.settle(self.books.processes[name], number, "processed")
             self.books.orphanings[jid] = counted
             return
-        settlements = self.store.settlements
-        if fate == "success":
-            verdict = settlements.success(token, jid, orphaned=True)
-        else:
-            verdict = settlements.discarded(token, jid, ATTEMPT, orphaned=True)
+        settlements, subject = self.store.settlements, Subject(token=token, jid=jid, orphaned=True)
+        verdict = settlements.success(subject) if fate == "success" else settlements.discarded(subject, ATTEMPT)
         self._settle(name, number, verdict)
 
     @precondition(held)
@@ -182,11 +180,12 @@ class ProcessSteps(Machine):
 
     def _failure(self, name: str, at: int, dead: bool, later: bool) -> tuple[int, str, Settlement, Filing]:
         number, token, jid, raw = self._held(name, at)
+        subject = Subject(token=token, jid=jid, orphaned=True)
         if dead:
-            verdict = self.store.settlements.dead(token, jid, raw, ATTEMPT, True, None)
+            verdict = self.store.settlements.dead(subject, raw, ATTEMPT, None)
         else:
             delay = FUTURE if later else -PAST
-            verdict = self.store.settlements.retry(token, jid, raw, delay, ATTEMPT, True)
+            verdict = self.store.settlements.retry(subject, raw, delay, ATTEMPT)
         assert verdict.filing is not None
         return number, jid, verdict, verdict.filing
 

@@ -15,6 +15,7 @@ import redis
 from cogworker_django.core.dispatch import Push
 from cogworker_django.store.jobset_reader import SetName
 from cogworker_django.store.settlement import Settlement
+from cogworker_django.store.settlements import Subject
 from cogworker_django.store.store import Store
 from cogworker_django.store.trips import Gathered, Landing, Trip, Trips
 from cogworker_django.store.unsettled import filing_of
@@ -88,7 +89,7 @@ def silent(client: redis.Redis, *jobs: str, orphanings: int = 0) -> None:
 
 
 def trips(store: Store) -> Trips:
-    return Trips(store.gateway, "p", reliable=True, gathered=lambda now: COUNTED)
+    return Trips(store.gateway, "p", reliable=True, gathered=lambda now: COUNTED, lock_ttl=60.0)
 
 
 def trip(store: Store, *, done: Sequence[str] = (), verdicts: Sequence[Settlement] = (), wanted: int = 0) -> Landing:
@@ -105,7 +106,7 @@ def settle(store: Store) -> None:
 def fail(store: Store) -> int:
     """Both jobs have failed; how many failures were written."""
     failures = [
-        store.settlements.retry(job.token, jid, job.raw, 60.0, ATTEMPT, True)
+        store.settlements.retry(Subject(token=job.token, jid=jid, orphaned=True), job.raw, 60.0, ATTEMPT)
         for job, jid in zip(in_hand(), JOBS, strict=True)
     ]
     return list(trip(store, verdicts=failures).results).count("settled")
@@ -244,7 +245,9 @@ def test_two_who_fetch_from_one_queue(play: Play, redis_client: redis.Redis) -> 
 
     def as_another(store: Store) -> list[bytes]:
         asked = Trip(progress="", done=(), verdicts=(), wanted=1, waiting=1, first=1, picks=[("default", 1)])
-        landing = Trips(store.gateway, "q", reliable=True, gathered=lambda now: COUNTED).exchange(asked, 0.0)
+        landing = Trips(store.gateway, "q", reliable=True, gathered=lambda now: COUNTED, lock_ttl=60.0).exchange(
+            asked, 0.0
+        )
         return [raw for _, raws in landing.jobs for raw in raws]
 
     for results, places in play(lambda client: client.lpush("t:queue:default", raw_job(JOBS[0])), fetch, as_another):

@@ -58,12 +58,13 @@ def test_a_command_that_more_than_its_reply_follows_counts_as_lost(proxy: Proxy,
 
 
 def test_a_script_that_more_than_its_reply_follows_counts_as_lost(proxy: Proxy, gateway: Gateway) -> None:
-    push = ("push", ("t:queue:a", "t:bell:a", "t:queues"), ("a", b"job"))
-    assert gateway.run(*push) == 1
+    front = ("put_front", ("t:queue:a", "t:bell:a", "t:queues", "t:nothing"), ("a", b"job"))
+    assert gateway.run(*front) == 1
     proxy.corrupt_reply(lambda reply: reply + b":7\r\n")
     with pytest.raises(RedisUnavailable, match="more has arrived"):
-        gateway.run(*push)
-    assert gateway.run(*push) == 3
+        gateway.run(*front)
+    assert gateway.run(*front) == 1
+    assert gateway.call("LLEN", "t:queue:a") == 3
 
 
 def test_what_no_reply_begins_with_counts_as_lost(proxy: Proxy, gateway: Gateway) -> None:
@@ -129,7 +130,7 @@ TRIP = Trip(
 def test_wherever_the_reply_to_a_trip_is_damaged_it_is_refused_or_brings_what_the_hash_holds(
     proxy: Proxy, gateway: Gateway, direct: redis.Redis
 ) -> None:
-    trips = Trips(gateway, ME, reliable=True, gathered=lambda _: [])
+    trips = Trips(gateway, ME, reliable=True, gathered=lambda _: [], lock_ttl=60.0)
     sound = _overheard(proxy, direct, trips)
     refused = 0
     for at in framing(sound):

@@ -98,7 +98,7 @@ def test_a_replica_that_takes_no_writes_is_unavailable_to_commands_and_scripts(s
     with pytest.raises(RedisUnavailable):
         replica.gateway.call("SET", "t:x", "1")
     with pytest.raises(RedisUnavailable):
-        replica.gateway.run("push", ("t:queue:a", "t:bell:a", "t:queues"), ("a", b"job"))
+        replica.gateway.run("push", ("t:queue:a", "t:bell:a", "t:queues"), ("a", "t:", 60, 60, 1, b"job"))
     replica.client.close()
 
 
@@ -111,7 +111,7 @@ def test_a_replica_whose_master_is_gone_is_unavailable_to_commands_and_scripts(s
     with pytest.raises(RedisUnavailable):
         replica.gateway.call("GET", "t:x")
     with pytest.raises(RedisUnavailable):
-        replica.gateway.run("push", ("t:queue:a", "t:bell:a", "t:queues"), ("a", b"job"))
+        replica.gateway.run("push", ("t:queue:a", "t:bell:a", "t:queues"), ("a", "t:", 60, 60, 1, b"job"))
     replica.client.close()
 
 
@@ -120,7 +120,7 @@ def test_a_wrong_type_is_refused_by_commands_and_scripts(store: Store, redis_cli
     with pytest.raises(RedisRefused, match="WRONGTYPE"):
         store.gateway.call("LPUSH", "t:queue:a", "1")
     with pytest.raises(RedisRefused, match="WRONGTYPE"):
-        store.gateway.run("push", ("t:queue:a", "t:bell:a", "t:queues"), ("a", b"job"))
+        store.gateway.run("push", ("t:queue:a", "t:bell:a", "t:queues"), ("a", "t:", 60, 60, 1, b"job"))
 
 
 def test_a_server_that_is_not_there_is_unavailable(start_server: StartServer) -> None:

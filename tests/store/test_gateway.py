@@ -23,7 +23,7 @@ def test_a_script_is_sent_once_and_then_called_by_its_hash(store: Store, redis_c
     redis_client.script_flush()
     redis_client.config_resetstat()
     for _ in range(3):
-        store.gateway.run("push", PUSH_KEYS, ("a", b"job"))
+        store.gateway.run("push", PUSH_KEYS, ("a", "t:", 60, 60, 1, b"job"))
     assert (calls(redis_client, "eval"), calls(redis_client, "evalsha")) == (1, 3)
 
 
@@ -31,12 +31,12 @@ def test_after_the_server_forgot_its_scripts_the_call_works_and_the_next_is_by_h
     store: Store, redis_client: redis.Redis
 ) -> None:
     """Reference R7, case B067."""
-    store.gateway.run("push", PUSH_KEYS, ("a", b"one"))
+    store.gateway.run("push", PUSH_KEYS, ("a", "t:", 60, 60, 1, b"one"))
     redis_client.script_flush()
     redis_client.config_resetstat()
-    store.gateway.run("push", PUSH_KEYS, ("a", b"two"))
+    store.gateway.run("push", PUSH_KEYS, ("a", "t:", 60, 60, 1, b"two"))
     assert calls(redis_client, "eval") == 1
-    store.gateway.run("push", PUSH_KEYS, ("a", b"three"))
+    store.gateway.run("push", PUSH_KEYS, ("a", "t:", 60, 60, 1, b"three"))
     assert calls(redis_client, "eval") == 1
     assert redis_client.lrange("t:queue:a", 0, -1) == [b"three", b"two", b"one"]
 
@@ -47,7 +47,7 @@ def test_a_refusal_inside_the_text_sent_after_a_flush_is_translated_too(
     redis_client.script_flush()
     redis_client.set("t:queue:a", "no list")
     with pytest.raises(RedisRefused):
-        store.gateway.run("push", PUSH_KEYS, ("a", b"job"))
+        store.gateway.run("push", PUSH_KEYS, ("a", "t:", 60, 60, 1, b"job"))
 
 
 def test_replies_are_bytes(store: Store) -> None:
@@ -73,7 +73,7 @@ def test_a_server_away_is_told_by_every_way_in(start_server: StartServer) -> Non
     for attempt in (
         lambda: store.gateway.call("PING"),
         lambda: store.gateway.pipeline([("PING",)]),
-        lambda: store.gateway.run("push", PUSH_KEYS, ("a", b"job")),
+        lambda: store.gateway.run("push", PUSH_KEYS, ("a", "t:", 60, 60, 1, b"job")),
     ):
         with pytest.raises(RedisUnavailable):
             attempt()

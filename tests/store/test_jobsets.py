@@ -7,7 +7,7 @@ import pytest
 import redis
 
 from cogworker_django.core.errors import RedisRefused
-from cogworker_django.store.jobsets import SetName
+from cogworker_django.store.jobsets import Promotion, SetName
 from cogworker_django.store.store import Store
 from tests.stores import jids, members, open_store, queued, raw_job, scored
 from tests.support import StartServer
@@ -19,7 +19,7 @@ def test_promotion_pushes_the_new_payload_takes_the_entry_out_and_lists_the_queu
     store: Store, redis_client: redis.Redis
 ) -> None:
     redis_client.zadd("t:schedule", {raw_job(): 1})
-    outcomes = store.jobsets.promote(SetName.SCHEDULE, [(raw_job(), "high", b"the payload")])
+    outcomes = store.jobsets.promote(SetName.SCHEDULE, [Promotion(raw_job(), "high", b"the payload")])
     assert outcomes == ["moved"]
     assert queued(redis_client, "high") == [b"the payload"]
     assert redis_client.zcard("t:schedule") == 0
@@ -31,15 +31,15 @@ def test_promotion_leaves_one_token_a_job_at_the_bell_and_sixteen_at_most(
 ) -> None:
     raws = [raw_job(f"{n:024}") for n in range(20)]
     redis_client.zadd("t:retry", dict.fromkeys(raws, 1))
-    store.jobsets.promote(SetName.RETRY, [(raw, "few", raw) for raw in raws[:3]])
-    store.jobsets.promote(SetName.RETRY, [(raw, "many", raw) for raw in raws[3:]])
+    store.jobsets.promote(SetName.RETRY, [Promotion(raw, "few", raw) for raw in raws[:3]])
+    store.jobsets.promote(SetName.RETRY, [Promotion(raw, "many", raw) for raw in raws[3:]])
     assert redis_client.llen("t:bell:few") == 3
     assert redis_client.llen("t:bell:many") == BELL_TOKENS
 
 
 def test_an_entry_is_promoted_once_and_then_it_is_gone(store: Store, redis_client: redis.Redis) -> None:
     redis_client.zadd("t:dead", {raw_job(): 1})
-    entry = (raw_job(), "default", raw_job())
+    entry = Promotion(raw_job(), "default", raw_job())
     assert store.jobsets.promote(SetName.DEAD, [entry, entry]) == ["moved", "gone"]
     assert redis_client.llen("t:queue:default") == 1
 
@@ -50,7 +50,7 @@ def test_a_queue_of_the_wrong_type_keeps_its_entry_and_lets_the_others_go(
     broken, sound = raw_job("a" * 24, "broken"), raw_job("b" * 24)
     redis_client.set("t:queue:broken", "no list")
     redis_client.zadd("t:schedule", {broken: 1, sound: 2})
-    entries = [(broken, "broken", broken), (sound, "default", sound)]
+    entries = [Promotion(broken, "broken", broken), Promotion(sound, "default", sound)]
     refused, moved = store.jobsets.promote(SetName.SCHEDULE, entries)
     assert refused.startswith("WRONGTYPE")
     assert moved == "moved"
@@ -63,14 +63,14 @@ def test_a_damaged_bell_and_a_damaged_list_of_queues_do_not_stop_a_promotion(
     redis_client.set("t:bell:default", "no list")
     redis_client.set("t:queues", "no set")
     redis_client.zadd("t:schedule", {raw_job(): 1})
-    assert store.jobsets.promote(SetName.SCHEDULE, [(raw_job(), "default", raw_job())]) == ["moved"]
+    assert store.jobsets.promote(SetName.SCHEDULE, [Promotion(raw_job(), "default", raw_job())]) == ["moved"]
     assert redis_client.llen("t:queue:default") == 1
 
 
 def test_a_set_of_the_wrong_type_is_refused_and_nothing_is_pushed(store: Store, redis_client: redis.Redis) -> None:
     redis_client.set("t:schedule", "no set")
     with pytest.raises(RedisRefused, match="WRONGTYPE"):
-        store.jobsets.promote(SetName.SCHEDULE, [(raw_job(), "default", raw_job())])
+        store.jobsets.promote(SetName.SCHEDULE, [Promotion(raw_job(), "default", raw_job())])
     assert not redis_client.exists("t:queue:default")
 
 
@@ -81,11 +81,11 @@ def test_a_full_server_still_promotes_kills_buries_and_postpones(start_server: S
     store.client.config_set("maxmemory", 1)
     with pytest.raises(redis.exceptions.OutOfMemoryError):
         store.client.set("more", "text")
-    assert store.jobsets.promote(SetName.SCHEDULE, [(raws[0], "default", raws[0])]) == ["moved"]
+    assert store.jobsets.promote(SetName.SCHEDULE, [Promotion(raws[0], "default", raws[0])]) == ["moved"]
     assert store.jobsets.kill(SetName.SCHEDULE, [raws[1]]) == ["moved"]
     assert store.jobsets.bury(SetName.SCHEDULE, [(raws[2], b"wrapper")]) == ["moved"]
     assert store.jobsets.postpone(SetName.SCHEDULE, [raws[3]], 60) == 1
-    assert store.jobsets.reschedule(SetName.SCHEDULE, raws[3], at=5.0)
+    assert store.jobsets.reschedule(SetName.SCHEDULE, raws[3], at=5.0) == "moved"
     store.client.close()
 
 
@@ -124,9 +124,9 @@ def test_a_dead_set_of_the_wrong_type_keeps_what_should_have_been_killed(
 
 def test_rescheduling_changes_the_score_and_not_one_byte(store: Store, redis_client: redis.Redis) -> None:
     redis_client.zadd("t:schedule", {raw_job(at=5.5): 5.5})
-    assert store.jobsets.reschedule(SetName.SCHEDULE, raw_job(at=5.5), at=2_000_000_000.123456)
+    assert store.jobsets.reschedule(SetName.SCHEDULE, raw_job(at=5.5), at=2_000_000_000.123456) == "moved"
     assert scored(redis_client, "schedule") == [(raw_job(at=5.5), 2_000_000_000.123456)]
-    assert not store.jobsets.reschedule(SetName.SCHEDULE, b"unknown", at=1.0)
+    assert store.jobsets.reschedule(SetName.SCHEDULE, b"unknown", at=1.0) == "gone"
     assert redis_client.zcard("t:schedule") == 1
 
 
@@ -150,7 +150,7 @@ def test_only_an_entry_that_becomes_the_earliest_rings_the_schedules_bell(
 
 def test_a_rescheduled_dead_job_waits_among_the_retries(store: Store, redis_client: redis.Redis) -> None:
     redis_client.zadd("t:dead", {raw_job(): 5})
-    assert store.jobsets.reschedule(SetName.DEAD, raw_job(), at=3_000_000_000.0)
+    assert store.jobsets.reschedule(SetName.DEAD, raw_job(), at=3_000_000_000.0) == "moved"
     assert redis_client.zcard("t:dead") == 0
     assert redis_client.zscore("t:retry", raw_job()) == 3_000_000_000.0
     assert redis_client.llen("t:schedule_bell") == 1
@@ -239,6 +239,8 @@ def test_filing_one_more_into_a_large_dead_set_costs_no_more_than_into_a_small_o
 def test_payloads_are_not_in_the_way_of_a_big_batch_of_promotions(store: Store, redis_client: redis.Redis) -> None:
     raws = [raw_job(f"{n:024}") for n in range(1_000)]
     redis_client.zadd("t:schedule", {raw: n for n, raw in enumerate(raws)})
-    assert store.jobsets.promote(SetName.SCHEDULE, [(raw, "default", raw) for raw in raws]) == ["moved"] * 1_000
+    assert (
+        store.jobsets.promote(SetName.SCHEDULE, [Promotion(raw, "default", raw) for raw in raws]) == ["moved"] * 1_000
+    )
     # The earliest is the next to run: at the right end.
     assert jids(queued(redis_client))[::-1] == [json.loads(raw)["jid"] for raw in raws]

@@ -59,7 +59,7 @@ def count(client: redis.Redis, number: int) -> int:
 
 
 def recovery_of(store: Store, *, threshold: float = 300.0, most: int = 3) -> Recovery:
-    limits = {"dead_max_jobs": 100, "dead_max_age": 1000.0}
+    limits = {"dead_max_jobs": 100, "dead_max_age": 1000.0, "lock_ttl": 60.0}
     return Recovery(store.gateway, threshold=threshold, most=most, **limits)  # type: ignore[arg-type]  # of two types
 
 

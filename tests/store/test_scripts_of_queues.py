@@ -11,14 +11,17 @@ from cogworker_django.core.errors import RedisRefused
 from cogworker_django.store.store import Store
 
 QUEUE, BELL, QUEUES, NOTHING, HELD, PAUSED = "t:queue:q", "t:bell:q", "t:queues", "t:nothing", "t:held", "t:paused"
+PLAIN = ("q", "t:", 60, 60_000, 1)
+LOCK, STATUS = "t:unique:d1", "t:status:j1"
 
 CALLS: dict[str, tuple[tuple[str, ...], tuple[Any, ...]]] = {
-    "push": ((QUEUE, BELL, QUEUES), ("q", "a")),
+    "push": ((QUEUE, BELL, QUEUES), (*PLAIN, "a")),
     "put_front": ((QUEUE, BELL, QUEUES, NOTHING), ("q", "a")),
     "put_back": ((QUEUE, NOTHING), ("1",)),
-    "clear_queue": ((QUEUE, BELL, QUEUES), ("q", 10)),
+    "clear_queue": ((QUEUE, BELL, QUEUES), ("q", "t:", 10, 1000)),
+    "delete_job": ((QUEUE,), ("t:", "a", "j", "")),
     "queue_page": ((QUEUE,), (0, "", 10, 1000, "")),
-    "requeue": ((QUEUE, QUEUES, NOTHING), ("t:", "1:q")),
+    "requeue": ((QUEUE, QUEUES, NOTHING), ("t:", 60, "1:q")),
     "resume": ((QUEUE,), ("t:", "q", "q")),
     "signal": ((QUEUE,), ("stop", 100, 5)),
 }
@@ -44,13 +47,13 @@ def test_a_damaged_bell_or_list_of_queues_stops_no_job(
     damaged: str, name: str, store: Store, redis_client: redis.Redis
 ) -> None:
     redis_client.hset(damaged, "no", "list")
-    assert store.gateway.run(name, *CALLS[name]) == 1
+    store.gateway.run(name, *CALLS[name])
     assert redis_client.lrange(QUEUE, 0, -1) == [b"a"]
 
 
-def test_pushing_tells_the_length_and_the_first_given_runs_first(store: Store, redis_client: redis.Redis) -> None:
+def test_the_first_pushed_given_runs_first(store: Store, redis_client: redis.Redis) -> None:
     redis_client.rpush(QUEUE, "z")
-    assert store.gateway.run("push", (QUEUE, BELL, QUEUES), ("q", "a", "b")) == 3
+    assert store.gateway.run("push", (QUEUE, BELL, QUEUES), (*PLAIN, "a", "b")) == []
     assert redis_client.lrange(QUEUE, 0, -1) == [b"b", b"a", b"z"]
     assert redis_client.smembers(QUEUES) == {b"q"}
     assert redis_client.lrange(BELL, 0, -1) == [b"1", b"1"]
@@ -73,7 +76,7 @@ def test_a_bell_holds_a_token_for_each_job_and_sixteen_at_most(
 ) -> None:
     if there:
         redis_client.rpush(BELL, *["x"] * there)
-    store.gateway.run("push", (QUEUE, BELL, QUEUES), ("q", *["a"] * pushed))
+    store.gateway.run("push", (QUEUE, BELL, QUEUES), (*PLAIN, *["a"] * pushed))
     assert redis_client.llen(BELL) == rung
     assert redis_client.lrange(BELL, 0, -1)[: rung - there] == [b"1"] * (rung - there)
 
@@ -91,7 +94,7 @@ def test_clearing_takes_those_that_would_run_next(
     redis_client.rpush(QUEUE, "c", "b", "a")
     redis_client.rpush(BELL, "1")
     redis_client.sadd(QUEUES, "q")
-    assert store.gateway.run("clear_queue", (QUEUE, BELL, QUEUES), ("q", number)) == number
+    assert store.gateway.run("clear_queue", (QUEUE, BELL, QUEUES), ("q", "t:", number, 1000)) == number
     assert redis_client.lrange(QUEUE, 0, -1) == left
     assert redis_client.exists(BELL)
     assert redis_client.smembers(QUEUES) == {b"q"}
@@ -102,7 +105,7 @@ def test_a_queue_that_is_cleared_is_no_longer_listed(number: int, store: Store, 
     redis_client.rpush(QUEUE, "c", "b", "a")
     redis_client.rpush(BELL, "1")
     redis_client.sadd(QUEUES, "q", "other")
-    assert store.gateway.run("clear_queue", (QUEUE, BELL, QUEUES), ("q", number)) == 3
+    assert store.gateway.run("clear_queue", (QUEUE, BELL, QUEUES), ("q", "t:", number, 1000)) == 3
     assert keys(redis_client) == {QUEUES.encode()}
     assert redis_client.smembers(QUEUES) == {b"other"}
 
@@ -110,7 +113,7 @@ def test_a_queue_that_is_cleared_is_no_longer_listed(number: int, store: Store, 
 def test_a_damaged_list_of_queues_stops_no_clearing(store: Store, redis_client: redis.Redis) -> None:
     redis_client.rpush(QUEUE, "a")
     redis_client.set(QUEUES, "no set")
-    assert store.gateway.run("clear_queue", (QUEUE, BELL, QUEUES), ("q", 5)) == 1
+    assert store.gateway.run("clear_queue", (QUEUE, BELL, QUEUES), ("q", "t:", 5, 1000)) == 1
     assert not redis_client.exists(QUEUE)
 
 
@@ -163,7 +166,7 @@ def test_requeued_jobs_stand_in_front_of_their_queues(store: Store, redis_client
     redis_client.rpush(QUEUE, "z")
     redis_client.sadd(QUEUES, "other")
     tokens = ("12:q", "9:q", "3:q", "2:odd:name")
-    assert store.gateway.run("requeue", (HELD, QUEUES, NOTHING), ("t:", *tokens)) == [3]
+    assert store.gateway.run("requeue", (HELD, QUEUES, NOTHING), ("t:", 60, *tokens)) == [3]
     assert redis_client.lrange(QUEUE, 0, -1) == [b"z", b"c", b"b"]
     assert redis_client.lrange("t:queue:odd:name", 0, -1) == [b"a"]
     assert redis_client.hgetall(HELD) == {b"1:q": b"kept", b"t:": b"no token"}
@@ -174,7 +177,7 @@ def test_requeued_jobs_stand_in_front_of_their_queues(store: Store, redis_client
 def test_what_a_queue_refuses_stays_held_and_each_reason_is_told(store: Store, redis_client: redis.Redis) -> None:
     redis_client.hset(HELD, mapping={"3:q": "c", "2:q": "b", "1:free": "a"})
     redis_client.set(QUEUE, "no list")
-    moved, *report = store.gateway.run("requeue", (HELD, QUEUES, NOTHING), ("t:", "3:q", "2:q", "1:free"))
+    moved, *report = store.gateway.run("requeue", (HELD, QUEUES, NOTHING), ("t:", 60, "3:q", "2:q", "1:free"))
     assert moved == 1
     assert report[::2] == [b"3:q", b"2:q"]
     assert all(reason.startswith(b"WRONGTYPE") for reason in report[1::2])
@@ -189,7 +192,7 @@ def test_a_damaged_bell_or_list_of_queues_stops_no_requeueing(
 ) -> None:
     redis_client.set(damaged, "no list")
     redis_client.hset(HELD, "1:q", "a")
-    assert store.gateway.run("requeue", (HELD, QUEUES, NOTHING), ("t:", "1:q")) == [1]
+    assert store.gateway.run("requeue", (HELD, QUEUES, NOTHING), ("t:", 60, "1:q")) == [1]
     assert redis_client.lrange(QUEUE, 0, -1) == [b"a"]
 
 

@@ -33,7 +33,7 @@ def job(number: int) -> bytes:
 
 
 def recover(store: Store, *tokens: str, border: int = 100, most: int = 3, threshold: float = 300) -> list[Any] | None:
-    args: tuple[Any, ...] = ("t:", "me", threshold, most, 1000, 500, border, *tokens)
+    args: tuple[Any, ...] = ("t:", "me", threshold, most, 1000, 500, border, 60, *tokens)
     reply: list[Any] | None = store.gateway.run("recover", (HELD, BEATS, PROCESS, ORPHANED, QUEUES, NOTHING), args)
     return reply
 
@@ -55,7 +55,7 @@ def beaten(client: redis.Redis, ago: float, identity: str = "me") -> None:
 # Whether it is dead
 
 
-@pytest.mark.parametrize(("ago", "dead"), [(295, False), (302, True), (-1000, False)])
+@pytest.mark.parametrize(("ago", "dead"), [(295, False), (302, True), (-295, False)])
 def test_a_process_is_dead_once_it_has_not_beaten_for_the_threshold(
     ago: float, dead: bool, store: Store, redis_client: redis.Redis
 ) -> None:

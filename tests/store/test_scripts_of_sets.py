@@ -13,14 +13,16 @@ from cogworker_django.store.store import Store
 
 SET, OTHER, DEAD, QUEUES, BELL, NOTHING = "t:retry", "t:schedule", "t:dead", "t:queues", "t:schedule_bell", "t:nothing"
 DAY = 86_400
+HEAD = ("t:", 60, 60_000)
+UNLOCKED = ("t:", "", "", 60)
 
 CALLS: dict[str, tuple[tuple[str, ...], tuple[Any, ...]]] = {
-    "schedule": ((SET, BELL), ("at", 5, "a")),
-    "promote": ((SET, QUEUES, NOTHING), ("t:", "a", "low", "b")),
-    "kill": ((SET, DEAD, NOTHING), (10, DAY, "a")),
+    "schedule": ((SET, BELL), (*HEAD, "at", 5, "a", "", "", "")),
+    "promote": ((SET, QUEUES, NOTHING), ("t:", 60, "a", "low", "b", "", "")),
+    "kill": ((SET, DEAD, NOTHING), ("t:", 10, DAY, "a")),
     "bury": ((SET, DEAD, "t:stats:failed", NOTHING), ("t:", 10, DAY, 600, "a", "b")),
-    "remove": ((SET,), ("t:", "a", "j")),
-    "reschedule": ((SET, OTHER, BELL, NOTHING), ("a", "at", 5)),
+    "remove": ((SET,), ("t:", "a", "j", "")),
+    "reschedule": ((SET, OTHER, BELL, NOTHING), ("a", "at", 5, *UNLOCKED)),
     "postpone": ((SET, NOTHING), (5, "a")),
     "lowest": ((SET,), (0, 0, 10, 1000)),
 }
@@ -47,24 +49,34 @@ def test_a_set_of_the_wrong_type_is_refused_and_nothing_is_written(
 @pytest.mark.parametrize("name", ["promote", "kill", "bury", "remove", "reschedule", "postpone"])
 def test_for_an_entry_that_is_gone_nothing_is_written(name: str, store: Store, redis_client: redis.Redis) -> None:
     reply = store.gateway.run(name, *CALLS[name])
-    assert reply in ([b"gone"], 0)
+    assert reply in ([b"gone"], b"gone", 0)
     assert keys(redis_client) == set()
 
 
-def test_scheduling_tells_how_many_were_added(store: Store) -> None:
-    assert store.gateway.run("schedule", (SET, BELL), ("at", 5, "a", "at", 6, "b", "at", 7, "c")) == 3
+def test_what_is_scheduled_is_all_there(store: Store, redis_client: redis.Redis) -> None:
+    assert (
+        store.gateway.run(
+            "schedule",
+            (SET, BELL),
+            (*HEAD, "at", 5, "a", "", "", "", "at", 6, "b", "", "", "", "at", 7, "c", "", "", ""),
+        )
+        == []
+    )
+    assert redis_client.zcard(SET) == 3
 
 
 def test_scheduling_rings_only_for_what_is_due_before_all_others(store: Store, redis_client: redis.Redis) -> None:
     redis_client.zadd(SET, {"first": 5, "second": 9})
-    store.gateway.run("schedule", (SET, BELL), ("at", 5, "a", "at", 7, "b"))
+    store.gateway.run("schedule", (SET, BELL), (*HEAD, "at", 5, "a", "", "", "", "at", 7, "b", "", "", ""))
     assert not redis_client.exists(BELL)
-    store.gateway.run("schedule", (SET, BELL), ("at", 8, "c", "at", 4, "d", "at", 6, "e"))
+    store.gateway.run(
+        "schedule", (SET, BELL), (*HEAD, "at", 8, "c", "", "", "", "at", 4, "d", "", "", "", "at", 6, "e", "", "", "")
+    )
     assert redis_client.llen(BELL) == 1
 
 
 def test_a_delay_is_counted_from_the_servers_clock(store: Store, redis_client: redis.Redis) -> None:
-    store.gateway.run("schedule", (SET, BELL), ("in", 100, "a", "at", 100, "b"))
+    store.gateway.run("schedule", (SET, BELL), (*HEAD, "in", 100, "a", "", "", "", "at", 100, "b", "", "", ""))
     found = entries(redis_client, SET)
     assert found[b"b"] == 100
     assert abs(found[b"a"] - time.time() - 100) < 5
@@ -72,7 +84,7 @@ def test_a_delay_is_counted_from_the_servers_clock(store: Store, redis_client: r
 
 def test_the_servers_clock_is_read_to_the_microsecond(store: Store, redis_client: redis.Redis) -> None:
     before = redis_client.time()
-    store.gateway.run("schedule", (SET, BELL), ("in", 0, "a"))
+    store.gateway.run("schedule", (SET, BELL), (*HEAD, "in", 0, "a", "", "", ""))
     after = redis_client.time()
     score = entries(redis_client, SET)[b"a"]
     assert before[0] + before[1] / 1e6 - 1e-5 <= score <= after[0] + after[1] / 1e6 + 1e-5
@@ -81,8 +93,9 @@ def test_the_servers_clock_is_read_to_the_microsecond(store: Store, redis_client
 def test_promoting_keeps_all_else_and_rings_once_for_each_job(store: Store, redis_client: redis.Redis) -> None:
     redis_client.sadd(QUEUES, "other")
     redis_client.zadd(SET, {"a": 1, "b": 2, "c": 3, "d": 4})
-    triples = ("a", "low", "A", "x", "low", "X", "b", "low", "B", "c", "high", "C")
-    assert store.gateway.run("promote", (SET, QUEUES, NOTHING), ("t:", *triples)) == [
+    plain = [("a", "low", "A"), ("x", "low", "X"), ("b", "low", "B"), ("c", "high", "C")]
+    words = [word for each in plain for word in (*each, "", "")]
+    assert store.gateway.run("promote", (SET, QUEUES, NOTHING), ("t:", 60, *words)) == [
         b"moved",
         b"gone",
         b"moved",
@@ -98,7 +111,9 @@ def test_promoting_keeps_all_else_and_rings_once_for_each_job(store: Store, redi
 def test_what_a_queue_refuses_stays_and_the_reason_is_told(store: Store, redis_client: redis.Redis) -> None:
     redis_client.set("t:queue:low", "no list")
     redis_client.zadd(SET, {"a": 1, "b": 2})
-    refused, moved = store.gateway.run("promote", (SET, QUEUES, NOTHING), ("t:", "a", "low", "A", "b", "high", "B"))
+    refused, moved = store.gateway.run(
+        "promote", (SET, QUEUES, NOTHING), ("t:", 60, "a", "low", "A", "", "", "b", "high", "B", "", "")
+    )
     assert refused.startswith(b"WRONGTYPE")
     assert moved == b"moved"
     assert entries(redis_client, SET) == {b"a": 1}
@@ -111,7 +126,7 @@ def test_a_damaged_bell_or_list_of_queues_stops_no_promotion(
 ) -> None:
     redis_client.hset(damaged, "no", "list")
     redis_client.zadd(SET, {"a": 1})
-    assert store.gateway.run("promote", (SET, QUEUES, NOTHING), ("t:", "a", "low", "A")) == [b"moved"]
+    assert store.gateway.run("promote", (SET, QUEUES, NOTHING), ("t:", 60, "a", "low", "A", "", "")) == [b"moved"]
     assert redis_client.lrange("t:queue:low", 0, -1) == [b"A"]
 
 
@@ -152,7 +167,11 @@ def test_what_dead_refuses_stays_and_the_reason_is_told(name: str, store: Store,
 
 def test_several_are_killed_at_once(store: Store, redis_client: redis.Redis) -> None:
     redis_client.zadd(SET, {"a": 1, "b": 2, "c": 3})
-    assert store.gateway.run("kill", (SET, DEAD, NOTHING), (10, DAY, "a", "x", "c")) == [b"moved", b"gone", b"moved"]
+    assert store.gateway.run("kill", (SET, DEAD, NOTHING), ("t:", 10, DAY, "a", "x", "c")) == [
+        b"moved",
+        b"gone",
+        b"moved",
+    ]
     assert set(entries(redis_client, DEAD)) == {b"a", b"c"}
     assert set(entries(redis_client, SET)) == {b"b"}
 
@@ -183,26 +202,26 @@ def test_removing_touches_neither_other_entries_nor_other_records(store: Store, 
     redis_client.zadd(SET, {"a": 1, "b": 2, "j": 3, "c": 4})
     for record in ("", "j", "k"):
         redis_client.set(f"t:job_attempts:{record}", "1")
-    assert store.gateway.run("remove", (SET,), ("t:", "a", "j", "b", "", "gone", "k")) == 2
+    assert store.gateway.run("remove", (SET,), ("t:", "a", "j", "", "b", "", "", "gone", "k", "")) == 2
     assert set(entries(redis_client, SET)) == {b"j", b"c"}
     assert set(redis_client.keys("t:job_attempts:*")) == {b"t:job_attempts:", b"t:job_attempts:k"}
 
 
 def test_rescheduling_within_a_set_changes_the_time_only(store: Store, redis_client: redis.Redis) -> None:
     redis_client.zadd(SET, {"a": 1, "b": 5})
-    assert store.gateway.run("reschedule", (SET, SET, BELL, NOTHING), ("a", "at", 10)) == 1
+    assert store.gateway.run("reschedule", (SET, SET, BELL, NOTHING), ("a", "at", 10, *UNLOCKED)) == b"moved"
     assert entries(redis_client, SET) == {b"a": 10, b"b": 5}
     assert not redis_client.exists(BELL)
     redis_client.rpush(BELL, "1")
-    assert store.gateway.run("reschedule", (SET, SET, BELL, NOTHING), ("a", "at", 11)) == 1
+    assert store.gateway.run("reschedule", (SET, SET, BELL, NOTHING), ("a", "at", 11, *UNLOCKED)) == b"moved"
     assert redis_client.llen(BELL) == 1
-    assert store.gateway.run("reschedule", (SET, SET, BELL, NOTHING), ("a", "at", 3)) == 1
+    assert store.gateway.run("reschedule", (SET, SET, BELL, NOTHING), ("a", "at", 3, *UNLOCKED)) == b"moved"
     assert redis_client.llen(BELL) == 2
 
 
 def test_rescheduling_into_another_set_moves_the_entry(store: Store, redis_client: redis.Redis) -> None:
     redis_client.zadd(SET, {"a": 1, "b": 5})
-    assert store.gateway.run("reschedule", (SET, OTHER, BELL, NOTHING), ("a", "in", 100)) == 1
+    assert store.gateway.run("reschedule", (SET, OTHER, BELL, NOTHING), ("a", "in", 100, *UNLOCKED)) == b"moved"
     assert entries(redis_client, SET) == {b"b": 5}
     assert abs(entries(redis_client, OTHER)[b"a"] - time.time() - 100) < 5
     assert redis_client.llen(BELL) == 1
@@ -212,7 +231,7 @@ def test_an_entry_that_another_set_refuses_stays(store: Store, redis_client: red
     redis_client.zadd(SET, {"a": 1})
     redis_client.set(OTHER, "no set")
     with pytest.raises(RedisRefused):
-        store.gateway.run("reschedule", (SET, OTHER, BELL, NOTHING), ("a", "at", 100))
+        store.gateway.run("reschedule", (SET, OTHER, BELL, NOTHING), ("a", "at", 100, *UNLOCKED))
     assert entries(redis_client, SET) == {b"a": 1}
 
 

@@ -19,13 +19,13 @@ ENTRY = raw_job().decode()
 
 # Name, keys, arguments and reply of scripts; what they need is in `prepared`.
 CALLS: dict[str, tuple[tuple[str, ...], tuple[Any, ...], Any]] = {
-    "promote": (("t:retry", "t:queues", NOTHING), ("t:", "a", "q", "A"), [b"moved"]),
-    "kill": (("t:retry", "t:dead", NOTHING), (10, 100, "a"), [b"moved"]),
+    "promote": (("t:retry", "t:queues", NOTHING), ("t:", 60, "a", "q", "A", "", ""), [b"moved"]),
+    "kill": (("t:retry", "t:dead", NOTHING), ("t:", 10, 100, "a"), [b"moved"]),
     "bury": (("t:retry", "t:dead", "t:failed", NOTHING), ("t:", 10, 100, 600, "a", "A"), [b"moved"]),
-    "reschedule": (("t:retry", "t:schedule", BELL, NOTHING), ("a", "at", 5), 1),
+    "reschedule": (("t:retry", "t:schedule", BELL, NOTHING), ("a", "at", 5, "t:", "", "", 60), b"moved"),
     "postpone": (("t:retry", NOTHING), (5, "a"), 1),
-    "requeue": (("t:held", "t:queues", NOTHING), ("t:", "1:q"), [1]),
-    "recover": ((*HELD, "t:orphaned", "t:queues", NOTHING), ("t:", "me", 9, 3, 9, 9, 9, "1:q"), [1, 0, [b"q"], []]),
+    "requeue": (("t:held", "t:queues", NOTHING), ("t:", 60, "1:q"), [1]),
+    "recover": ((*HELD, "t:orphaned", "t:queues", NOTHING), ("t:", "me", 9, 3, 9, 9, 9, 60, "1:q"), [1, 0, [b"q"], []]),
     "bury_orphan": ((*HELD, "t:dead", "t:failed", NOTHING), ("t:", "me", 9, "1:q", "A", 9, 99, 600), 1),
     "put_front": (("t:queue:q", BELL, "t:queues", NOTHING), ("q", "A"), 1),
     "put_back": ((BELL, NOTHING), ("1",), 1),
@@ -60,8 +60,8 @@ def test_a_script_does_its_work(name: str, full: Store) -> None:
 
 def test_what_was_only_fetched_is_recovered_too(full: Store) -> None:
     """No counter of it is looked at first, and so none deleted."""
-    keys, (*head, _, token), reply = CALLS["recover"]
-    assert full.gateway.run("recover", keys, (*head, 0, token)) == reply
+    keys, (*head, _, lock_ttl, token), reply = CALLS["recover"]
+    assert full.gateway.run("recover", keys, (*head, 0, lock_ttl, token)) == reply
 
 
 def test_a_failure_alone_is_filed_by_a_trip_that_settles_and_fetches_nothing_else(full: Store) -> None:
@@ -84,8 +84,9 @@ def test_a_beat_is_stamped(full: Store) -> None:
 @pytest.mark.parametrize(
     ("name", "keys", "args"),
     [
-        ("push", ("t:queue:q", BELL, "t:queues"), ("q", "A")),
-        ("schedule", ("t:schedule", BELL), ("at", 5, "A")),
+        ("push", ("t:queue:q", BELL, "t:queues"), ("q", "t:", 60, 60, 1, "A")),
+        ("push", ("t:queue:q", BELL, "t:queues"), ("q", "t:", 60, 60, 4, "A", "j", "d" * 32, "{}")),
+        ("schedule", ("t:schedule", BELL), ("t:", 60, 60, "at", 5, "A", "j", "d" * 32, "{}")),
     ],
 )
 def test_new_jobs_are_refused_and_nothing_of_them_is_written(

@@ -10,6 +10,7 @@ import redis
 
 from cogworker_django.store.attempts import Attempt
 from cogworker_django.store.settlement import Settlement
+from cogworker_django.store.settlements import Subject
 from cogworker_django.store.store import Store
 from tests.stores import members, open_store, raw_job, scored
 from tests.trips import IN_PROGRESS, Traveller
@@ -17,6 +18,9 @@ from tests.trips import IN_PROGRESS, Traveller
 JID = "0" * 24
 TOKEN = "1:default"
 ENTRY = json.dumps({"jid": JID, "args": [130775545883395173, 1.0, "ä\0"]}, ensure_ascii=False).encode()
+
+SUBJECT = Subject(token=TOKEN, jid=JID)
+ORPHANED = Subject(token=TOKEN, jid=JID, orphaned=True)
 
 
 @pytest.fixture
@@ -41,7 +45,7 @@ def test_a_success_clears_the_attempts_and_the_orphan_counter(
     store: Store, settle: Callable[[Settlement], None], redis_client: redis.Redis
 ) -> None:
     """Engine 3.9; reference R27, R38."""
-    settle(store.settlements.success(TOKEN, JID, orphaned=True))
+    settle(store.settlements.success(ORPHANED))
     assert redis_client.keys(f"t:*{JID}") == []
     assert redis_client.get("t:stats:processed") == b"1"
 
@@ -49,7 +53,7 @@ def test_a_success_clears_the_attempts_and_the_orphan_counter(
 def test_the_orphan_counter_is_touched_only_where_there_may_be_one(
     store: Store, settle: Callable[[Settlement], None], redis_client: redis.Redis
 ) -> None:
-    settle(store.settlements.success(TOKEN, JID, orphaned=False))
+    settle(store.settlements.success(SUBJECT))
     assert redis_client.get(f"t:orphanings:{JID}") == b"2"
 
 
@@ -58,7 +62,7 @@ def test_a_retry_is_filed_with_its_bytes_when_it_is_due_on_the_servers_clock(
 ) -> None:
     """Case B060."""
     store.clock.tell(1_000_000.0)
-    settle(store.settlements.retry(TOKEN, JID, ENTRY, 90.5, attempt("retrying"), True))
+    settle(store.settlements.retry(ORPHANED, ENTRY, 90.5, attempt("retrying")))
     [(entry, due)] = scored(redis_client, "retry")
     assert entry == ENTRY
     assert due == pytest.approx(1_000_090.5, abs=1)
@@ -74,7 +78,7 @@ def test_a_death_is_filed_now_and_keeps_dead_within_its_limits(redis_url: str, r
     store.clock.tell(now)
     redis_client.zadd("t:dead", {"too old": now - 1001, "first": now - 30, "second": now - 20})
     redis_client.hset(IN_PROGRESS, TOKEN, "job")
-    death = store.settlements.dead(TOKEN, JID, ENTRY, attempt("dead"), True, None)
+    death = store.settlements.dead(ORPHANED, ENTRY, attempt("dead"), None)
     assert Traveller(store).go(0, verdicts=[death]).results == ["settled"]
     assert members(redis_client, "dead") == [b"second", ENTRY]
     assert redis_client.zscore("t:dead", ENTRY) == pytest.approx(now, abs=1)
@@ -84,7 +88,7 @@ def test_a_death_without_an_attempt_writes_none(
     store: Store, settle: Callable[[Settlement], None], redis_client: redis.Redis
 ) -> None:
     redis_client.delete(f"t:job_attempts:{JID}")
-    settle(store.settlements.dead(TOKEN, JID, ENTRY, None, False, None))
+    settle(store.settlements.dead(SUBJECT, ENTRY, None, None))
     assert not redis_client.exists(f"t:job_attempts:{JID}")
 
 
@@ -92,7 +96,7 @@ def test_a_discarded_job_is_counted_and_in_the_attempts_log_and_nowhere_else(
     store: Store, settle: Callable[[Settlement], None], redis_client: redis.Redis
 ) -> None:
     """Reference P35."""
-    settle(store.settlements.discarded(TOKEN, JID, attempt("discarded"), True))
+    settle(store.settlements.discarded(ORPHANED, attempt("discarded")))
     assert [each.outcome for each in store.attempts.of(JID)] == ["discarded"]
     assert redis_client.get("t:stats:failed") == b"1"
     assert members(redis_client, "retry") == members(redis_client, "dead") == []
@@ -101,7 +105,7 @@ def test_a_discarded_job_is_counted_and_in_the_attempts_log_and_nowhere_else(
 
 def test_a_settlement_written_again_after_a_lost_reply_has_the_same_bytes(store: Store) -> None:
     """A second entry of the same job would run it twice."""
-    settlement = store.settlements.retry(TOKEN, JID, ENTRY, 10.0, attempt("retrying"), False)
+    settlement = store.settlements.retry(SUBJECT, ENTRY, 10.0, attempt("retrying"))
     assert settlement.packed() == settlement.packed()
     assert settlement.packed()[2] is settlement.essential
 
@@ -111,6 +115,6 @@ def test_the_attempts_of_one_job_are_kept_up_to_twenty_five(
 ) -> None:
     """Reference A3, A4."""
     redis_client.rpush(f"t:job_attempts:{JID}", *["{}"] * 30)
-    settle(store.settlements.retry(TOKEN, JID, ENTRY, 1.0, attempt("retrying"), False))
+    settle(store.settlements.retry(SUBJECT, ENTRY, 1.0, attempt("retrying")))
     assert redis_client.llen(f"t:job_attempts:{JID}") == 25
     assert redis_client.ttl(f"t:job_attempts:{JID}") > 0

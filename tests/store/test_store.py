@@ -17,10 +17,11 @@ from cogworker_django.core.errors import RedisUnavailable
 from cogworker_django.core.redis_target import RedisTarget
 from cogworker_django.embedded import EmbeddedServer, free_port
 from cogworker_django.store.attempts import Attempt
-from cogworker_django.store.jobsets import SetName
+from cogworker_django.store.jobsets import Promotion, SetName
 from cogworker_django.store.process_reader import Signal
 from cogworker_django.store.scripts import load, names
 from cogworker_django.store.settlement import Filing
+from cogworker_django.store.settlements import Subject
 from cogworker_django.store.statistics import hour_of
 from cogworker_django.store.store import Store
 from cogworker_django.store.unsettled import record_of
@@ -51,8 +52,8 @@ def use_every_script(store: Store) -> None:
     process = Traveller(store)
     process.go(6)
     verdicts = [
-        store.settlements.retry("2:default", jid(2), b'{"a":1}', 0.0, failure, True),
-        store.settlements.dead("3:default", jid(3), b'{"b":1}', failure, True, None),
+        store.settlements.retry(Subject(token="2:default", jid=jid(2), orphaned=True), b'{"a":1}', 0.0, failure),
+        store.settlements.dead(Subject(token="3:default", jid=jid(3), orphaned=True), b'{"b":1}', failure, None),
     ]
     assert process.go(0, done=["1:default"], verdicts=verdicts).results == ["settled", "settled"]
     assert process.trips.give_back([Delivery(4, "default", raw_job(jid(4)), 0.0, False)])
@@ -61,7 +62,7 @@ def use_every_script(store: Store) -> None:
 
     store.graduation.due(SetName.SCHEDULE, 2)
     sets = store.jobsets
-    sets.promote(SetName.SCHEDULE, [(raw_job(jid(13)), "default", raw_job(jid(13)))])
+    sets.promote(SetName.SCHEDULE, [Promotion(raw_job(jid(13)), "default", raw_job(jid(13)))])
     sets.kill(SetName.SCHEDULE, [raw_job(jid(14))])
     sets.bury(SetName.SCHEDULE, [(raw_job(jid(15)), b"wrapper")])
     sets.postpone(SetName.SCHEDULE, [raw_job(jid(16))], 60)
@@ -75,6 +76,7 @@ def use_every_script(store: Store) -> None:
     store.queue_reader.pause("default")
     store.queue_reader.resume("default")
     assert list(store.queue_reader.walk("default"))
+    assert store.queue_reader.remove("default", next(store.queue_reader.walk("default")))
     store.queue_reader.clear("default")
     store.process_reader.signal(ME, Signal.QUIET)
 

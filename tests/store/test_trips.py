@@ -209,7 +209,7 @@ def test_the_bell_of_a_paused_queue_keeps_its_tokens(process: Traveller, redis_c
 def test_a_push_after_the_silence_rings_again(process: Traveller, store: Store, redis_client: redis.Redis) -> None:
     redis_client.rpush("t:bell:default", *["1"] * 16)
     process.go(1)
-    store.gateway.run("push", ("t:queue:default", "t:bell:default", "t:queues"), ("default", b"job"))
+    store.gateway.run("push", ("t:queue:default", "t:bell:default", "t:queues"), ("default", "t:", 60, 60, 1, b"job"))
     assert redis_client.llen("t:bell:default") == 1
 
 

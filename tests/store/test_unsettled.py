@@ -10,6 +10,7 @@ import redis
 
 from cogworker_django.core.errors import RedisRefused, UnreadablePayload
 from cogworker_django.store.settlement import Filing, Settlement
+from cogworker_django.store.settlements import Subject
 from cogworker_django.store.store import Store
 from cogworker_django.store.unsettled import ASIDE_MOST, filing_of, record_of
 from tests.stores import TOUCHY_ARGS, open_store, raw_job, scored
@@ -29,7 +30,7 @@ def wait(client: redis.Redis, *records: bytes) -> None:
 
 
 def refused(store: Store) -> Settlement:
-    return store.settlements.dead("1:default", JID, raw_job(), None, orphaned=True, settled=lambda: None)
+    return store.settlements.dead(Subject(token="1:default", jid=JID, orphaned=True), raw_job(), None, lambda: None)
 
 
 # Handing over

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from cogworker_django import definition
-from cogworker_django.client import JobClient, RedisDispatcher
+from cogworker_django.client import JobClient
 from cogworker_django.core import codec
 from cogworker_django.core.config import Config
 from cogworker_django.core.errors import RedisUnavailable
@@ -23,6 +23,7 @@ from cogworker_django.core.registry import Registry
 from cogworker_django.definition import Job, job
 from cogworker_django.runtime import Runtime
 from cogworker_django.store.connection import connect
+from cogworker_django.store.dispatcher import RedisDispatcher
 from cogworker_django.store.gateway import Arg, Gateway
 from cogworker_django.store.keys import Keys
 from cogworker_django.store.store import Store
@@ -112,7 +113,8 @@ class ShakyStore(Store):
 
     def trips(self, identity: str, *, reliable: bool) -> Trips:
         gateway = ShakyGateway(self._config.redis, self.keys, self.faults)
-        return Trips(gateway, identity, reliable=reliable, gathered=self._gathered)
+        lock_ttl = self._config.unique_lock_ttl
+        return Trips(gateway, identity, reliable=reliable, gathered=self._gathered, lock_ttl=lock_ttl)
 
 
 class Rig:

@@ -15,21 +15,27 @@
 -- ARGV[7] max_age: how many seconds they are kept
 -- ARGV[8] hours_kept: seconds until an hour's counters expire
 -- RETURNS: 1 when this call filed it, 0 when another did or the process lives
--- BUILDS: prefix .. throughput: .. hour; prefix .. orphanings: .. jid; prefix .. signals: .. identity
+-- BUILDS: prefix .. throughput: .. hour; prefix .. orphanings: .. jid; prefix .. signals: .. identity; prefix .. unique:
+--   .. digest
 --- include lib/clock
 --- include lib/dead
 --- include lib/failures
 --- include lib/forget_dead
 --- include lib/is_alive
---- include lib/jid_of
+--- include lib/payload_of
+--- include lib/unique
 local prefix, identity, token = ARGV[1], ARGV[2], ARGV[4]
 local job = redis.call('HGET', KEYS[1], token)
 if not job or is_alive(KEYS[2], KEYS[3], identity, ARGV[3]) then return 0 end
-local now, jid = clock(), jid_of(job)
+local now, payload = clock(), payload_of(job)
 redis.call('DEL', KEYS[6])
 redis.call('ZADD', KEYS[4], stamp(now), ARGV[5])
 redis.call('HDEL', KEYS[1], token)
-if jid then redis.pcall('DEL', prefix .. 'orphanings:' .. jid) end
+if payload then
+  redis.pcall('DEL', prefix .. 'orphanings:' .. payload.jid)
+  local lock = lock_of(prefix, payload)
+  if lock then free(lock, payload.jid) end
+end
 count_failures(KEYS[5], prefix, 1, now, ARGV[8])
 trim_dead(KEYS[4], now, tonumber(ARGV[6]), tonumber(ARGV[7]))
 forget_dead(KEYS[1], KEYS[2], prefix, identity)

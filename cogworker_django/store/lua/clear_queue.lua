@@ -1,17 +1,32 @@
--- Deletes some of the jobs of a queue, those that would run next; an empty queue is no longer listed.
+-- Deletes some of the jobs of a queue, those that would run next, and with each what else is kept of it; an empty queue
+-- is no longer listed.
 -- KEYS[1] queue: the list
 -- KEYS[2] bell: the queue's bell
 -- KEYS[3] queues: the set of all queue names
 -- ARGV[1] name: the queue's name
--- ARGV[2] number: at most so many, up to 1,000
+-- ARGV[2] prefix: of all keys
+-- ARGV[3] number: at most so many, up to 1,000
+-- ARGV[4] bytes: no further ones once the jobs are larger than this together
 -- RETURNS: how many were deleted
--- BUILDS: nothing
-local number = tonumber(ARGV[2])
-local before = redis.call('LLEN', KEYS[1])
-redis.call('LTRIM', KEYS[1], 0, -number - 1)
-local left = math.max(before - number, 0)
-if left == 0 then
+-- BUILDS: prefix .. job_attempts:, status: .. id; prefix .. unique: .. digest
+--- include lib/payload_of
+--- include lib/forget_job
+local STEP = 50
+local number, bytes, deleted = tonumber(ARGV[3]), tonumber(ARGV[4]), 0
+while deleted < number and bytes > 0 do
+  local step = math.min(STEP, number - deleted)
+  local jobs = redis.call('LRANGE', KEYS[1], -step, -1)
+  if #jobs == 0 then break end
+  redis.call('LTRIM', KEYS[1], 0, -#jobs - 1)
+  for _, job in ipairs(jobs) do
+    bytes = bytes - #job
+    local payload = payload_of(job)
+    if payload then forget_job(ARGV[2], payload) end
+  end
+  deleted = deleted + #jobs
+end
+if redis.call('LLEN', KEYS[1]) == 0 then
   redis.pcall('DEL', KEYS[2])
   redis.pcall('SREM', KEYS[3], ARGV[1])
 end
-return before - left
+return deleted

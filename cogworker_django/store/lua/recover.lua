@@ -13,16 +13,17 @@
 -- ARGV[5] counter_ttl: seconds that a counter lasts
 -- ARGV[6] careful_ttl: seconds that careful fetching lasts at most
 -- ARGV[7] border: only tokens with numbers up to this one can have been running, and count an orphaning
--- ARGV[8...] tokens: at most 1,000, in descending order, so that the first is the next to run again
+-- ARGV[8] lock_ttl: seconds that the lock of a unique job lasts from now on
+-- ARGV[9...] tokens: at most 1,000, in descending order, so that the first is the next to run again
 -- RETURNS: nothing when it lives; else how many were moved, how many could not be, the queues put onto, the tokens to
 --   be buried
 -- BUILDS: prefix .. queue:, bell:, careful: .. the queue named in the token; prefix .. orphanings: .. jid;
---   prefix .. signals: .. identity
+--   prefix .. signals: .. identity; prefix .. unique: .. digest
 --- include lib/ring
 --- include lib/forget_dead
 --- include lib/is_alive
 --- include lib/is_error
---- include lib/jid_of
+--- include lib/keep_lock
 local prefix, identity, most, border = ARGV[1], ARGV[2], tonumber(ARGV[4]), tonumber(ARGV[7])
 if is_alive(KEYS[2], KEYS[3], identity, ARGV[3]) then return false end
 
@@ -44,18 +45,19 @@ local function put_back(token)
   local number, queue = string.match(token, '^(%d+):(.*)$')
   local job = redis.call('HGET', KEYS[1], token)
   if not job then return end
-  local jid = tonumber(number) <= border and jid_of(job)
-  local counter = jid and prefix .. 'orphanings:' .. jid
+  local payload = tonumber(number) <= border and payload_of(job)
+  local counter = payload and prefix .. 'orphanings:' .. payload.jid
   if counter and orphanings(counter) >= most then condemned[#condemned + 1] = token return end
   if is_error(redis.pcall('RPUSH', prefix .. 'queue:' .. queue, job)) then failed = failed + 1 return end
   if counter then count(counter) end
   queues[queue] = (queues[queue] or 0) + 1
   redis.call('HDEL', KEYS[1], token)
+  keep_lock(prefix, job, ARGV[8])
   moved = moved + 1
 end
 
 redis.call('DEL', KEYS[6])
-for i = 8, #ARGV do put_back(ARGV[i]) end
+for i = 9, #ARGV do put_back(ARGV[i]) end
 local names = {}
 for queue, number in pairs(queues) do
   redis.pcall('SADD', KEYS[5], queue)

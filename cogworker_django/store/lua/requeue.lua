@@ -4,13 +4,15 @@
 -- KEYS[2] queues: the set of all queue names
 -- KEYS[3] nothing: a key that never exists
 -- ARGV[1] prefix: of all keys
--- ARGV[2...] tokens: at most 1,000, in descending order
+-- ARGV[2] lock_ttl: seconds that the lock of a unique job lasts from now on
+-- ARGV[3...] tokens: at most 1,000, in descending order
 -- RETURNS: how many were moved, then for each token that could not be moved the token and the error
--- BUILDS: prefix .. queue:, bell: .. the queue named in the token
+-- BUILDS: prefix .. queue:, bell: .. the queue named in the token; prefix .. unique: .. digest
 --- include lib/ring
+--- include lib/keep_lock
 local prefix, moved, rings, report = ARGV[1], 0, {}, {0}
 redis.call('DEL', KEYS[3])
-for i = 2, #ARGV do
+for i = 3, #ARGV do
   local token = ARGV[i]
   local queue = string.match(token, '^%d+:(.*)$')
   local job = redis.call('HGET', KEYS[1], token)
@@ -20,6 +22,7 @@ for i = 2, #ARGV do
       report[#report + 1], report[#report + 2] = token, reply.err
     else
       redis.call('HDEL', KEYS[1], token)
+      keep_lock(prefix, job, ARGV[2])
       rings[queue] = (rings[queue] or 0) + 1
       moved = moved + 1
     end
