@@ -67,7 +67,7 @@ class Pair:
     def hold_writes(self) -> None:
         """Let nobody write until the replica has all that was written: so a planned failover begins."""
         with self.client(self.main) as main:
-            main.client_pause(1000, all=False)
+            main.client_pause(5000, all=False)
             eventually(self.is_level, 5, "the replica to have everything")
 
     def is_level(self) -> bool:

@@ -16,8 +16,9 @@ from tests.scenarios.waiting import eventually
 
 RETURN = 15.0
 """Seconds after the end of a fault within which everything is as it should be."""
-SPARE = 5
-"""Connections that a worker opens when first needed, one for each of its loops: no leak, as they do not grow."""
+SPARE = 8
+"""Files that a worker opens when first needed: a connection for each of its loops, and its ledger. No leak, as they do
+not grow, and one for each fault would be many more."""
 
 
 @dataclass(frozen=True)
