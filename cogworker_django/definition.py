@@ -38,7 +38,7 @@ class _HasHook:
         return callable(getattr(owner, self._hook, None))
 
 
-def _drop(fields: Mapping[str, Any]) -> None:
+def silent(fields: Mapping[str, Any]) -> None:
     """Report to nobody: the job was called outside a worker."""
 
 
@@ -72,7 +72,7 @@ class Job(Enqueuing):
     """The job's id, inside a run."""
     payload: Mapping[str, Any] = types.MappingProxyType({})
     """The whole payload, inside a run."""
-    _cogworker_reporter: Reporter = staticmethod(_drop)
+    _cogworker_reporter: Reporter = staticmethod(silent)
 
     def __init_subclass__(cls, *, name: str | None = None, aliases: Iterable[str] = (), **options: Any) -> None:
         """Check the options and register the class; raises TypeError or ValueError for a wrong option."""
@@ -133,7 +133,7 @@ class Job(Enqueuing):
         self._cogworker_reporter({name: checked(value, name) for name, value in fields.items()})
 
     @classmethod
-    def start(cls, payload: Mapping[str, Any], reporter: Reporter = _drop) -> Self:
+    def start(cls, payload: Mapping[str, Any], reporter: Reporter = silent) -> Self:
         """Make the instance for one run; for the worker.
 
         Args:

@@ -18,8 +18,9 @@ TOUCHY_ARGS = [130775545883395173, 9007199254740993, 1.0, 0.1, [], {}, {"1": "a"
 
 
 def open_store(url: str, **settings: Any) -> Store:
-    """A store of the server at `url`, under the prefix `t:`."""
-    return Store(Config(redis=RedisTarget(url=url), prefix="t:", **settings))
+    """A store of the server at `url`, under the prefix `t:`; without status and history unless they are asked for."""
+    plain: dict[str, Any] = {"status": None, "history": None}
+    return Store(Config(redis=RedisTarget(url=url), prefix="t:", **(plain | settings)))
 
 
 @pytest.fixture

@@ -69,6 +69,18 @@ class Keys:
         """The list of a job's failed attempts."""
         return f"{self.prefix}job_attempts:{jid}"
 
+    def status(self, jid: str) -> str:
+        """Where a job stands; expires."""
+        return f"{self.prefix}status:{jid}"
+
+    def history(self, status: str) -> str:
+        """The list of the runs that ended so, newest first: `all`, `success` or `failed`."""
+        return f"{self.prefix}history:{status}"
+
+    def daily(self, day: str) -> str:
+        """The counters of the runs of a UTC day."""
+        return f"{self.prefix}history:daily:{day}"
+
     def throughput(self, hour: int) -> str:
         """The counters of one hour, numbered from the epoch."""
         return f"{self.prefix}throughput:{hour}"

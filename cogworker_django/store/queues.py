@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any, Protocol
 
 from cogworker_django.store.gateway import Arg, Gateway
+from cogworker_django.store.status import State, Statuses
 
 # Jobs in one script call: far below what Lua can unpack, and no call holds the server up.
 BATCH = 1000
@@ -43,11 +45,13 @@ class Queues:
 
     Args:
         gateway: to Redis.
+        statuses: builds the first status of each job, if they are kept.
         lock_ttl: seconds that the lock of a unique job lasts after its due time.
     """
 
-    def __init__(self, gateway: Gateway, *, lock_ttl: float) -> None:
+    def __init__(self, gateway: Gateway, statuses: Statuses, *, lock_ttl: float) -> None:
         self._gateway = gateway
+        self._statuses = statuses
         self._lock_ttl = lock_ttl
 
     def push(self, jobs: Sequence[NewJob]) -> set[int]:
@@ -70,11 +74,11 @@ class Queues:
 
     def _push(self, queue: str, batch: Sequence[NewJob]) -> list[int]:
         keys = self._gateway.keys
-        accompanied = any(job.digest for job in batch)
-        args: list[Arg] = [queue, keys.prefix, self._lock_ttl, 0, 4 if accompanied else 1]
+        accompanied = self._statuses.ttl > 0 or any(job.digest for job in batch)
+        args: list[Arg] = [queue, keys.prefix, self._lock_ttl, self._statuses.ttl, 4 if accompanied else 1]
         if accompanied:
             for job in batch:
-                args += (job.raw, *_company(job))
+                args += (job.raw, *self._company(job))
         else:
             args.extend(job.raw for job in batch)
         refused: list[int] = self._gateway.run("push", (keys.queue(queue), keys.bell(queue), keys.queues), args)
@@ -82,17 +86,20 @@ class Queues:
 
     def _schedule(self, batch: Sequence[NewJob]) -> list[int]:
         keys = self._gateway.keys
-        args: list[Arg] = [keys.prefix, self._lock_ttl, 0]
+        args: list[Arg] = [keys.prefix, self._lock_ttl, self._statuses.ttl]
         for job in batch:
             args += ("at", repr(job.at)) if job.delay is None else ("in", repr(job.delay))
-            args += (job.raw, *_company(job))
+            args += (job.raw, *self._company(job))
         refused: list[int] = self._gateway.run("schedule", (keys.schedule, keys.schedule_bell), args)
         return refused
 
-
-def _company(job: NewJob) -> tuple[str, str, str]:
-    """What goes with a job: its id, the digest of its lock and its status."""
-    return (job.payload["jid"] if job.digest else "", job.digest or "", "")
+    def _company(self, job: NewJob) -> tuple[str, str, str]:
+        """What goes with a job: its id, the digest of its lock and its status."""
+        payload = job.payload
+        if not self._statuses.ttl:
+            return (payload["jid"] if job.digest else "", job.digest or "", "")
+        status = self._statuses.value(State.QUEUED, payload["class"], payload["queue"], time.time())
+        return (payload["jid"], job.digest or "", status)
 
 
 def _target(job: NewJob) -> str | None:

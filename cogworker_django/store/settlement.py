@@ -6,7 +6,10 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from cogworker_django.store.record import Record
+
 Command = list[str | int | float]
+NOTHING_TOLD = Record("")
 
 
 def delete_if_owner(key: str, owner: str) -> Command:
@@ -57,13 +60,18 @@ class Settlement:
     """What becomes of the job, for the log."""
     settled: Callable[[], None] | None = None
     """What to do once this process's write has stuck: death hooks."""
+    record: Record | None = None
+    """What people are told about the run."""
 
     @property
     def size(self) -> int:
         """Characters of its commands, about what it takes on the wire."""
         commands = (*self.essential, *self.beside)
-        return sum(len(word) for command in commands for word in command if isinstance(word, str))
+        told = len(self.record.status or "") + 2 * len(self.record.entry or "") if self.record else 0
+        return told + sum(len(word) for command in commands for word in command if isinstance(word, str))
 
-    def packed(self) -> tuple[str, str, list[Command], list[Command]]:
+    def packed(self) -> tuple[object, ...]:
         """As the script takes it."""
-        return (self.token, self.kind, self.essential, self.beside)
+        record = self.record or NOTHING_TOLD
+        told = (record.jid or False, record.status or False, record.entry or False)
+        return (self.token, self.kind, self.essential, self.beside, *told)

@@ -11,6 +11,7 @@ from cogworker_django.store.clock import RedisClock
 from cogworker_django.store.jobset_reader import SetName
 from cogworker_django.store.jobsets import JobSets
 from cogworker_django.store.keys import Keys
+from cogworker_django.store.record import Record
 from cogworker_django.store.settlement import Command, Filing, Settlement, delete_if_owner, expire_if_owner
 from cogworker_django.store.statistics import Counted
 from cogworker_django.store.unsettled import record_of
@@ -27,6 +28,8 @@ class Subject:
     """Whether it may have an orphan counter."""
     lock: tuple[str, str] | None = None
     """The digest of a unique job's lock, and the id by which the job holds it."""
+    record: Record | None = None
+    """What people are told about the run."""
 
 
 class Settlements:
@@ -47,10 +50,14 @@ class Settlements:
         self._clock = clock
         self._lock_ttl = lock_ttl
 
+    def recorded(self, token: str, record: Record) -> Settlement:
+        """A success with nothing to clear: only people are told of it."""
+        return Settlement(token=token, jid=record.jid, kind=Counted.PROCESSED, record=record)
+
     def success(self, job: Subject) -> Settlement:
         """A success with something to clear: the attempts of earlier failures, the orphan counter, a lock."""
         beside = [*self._attempts.cleared(job.jid), *self._uncounted(job), *self._freed(job)]
-        return Settlement(token=job.token, jid=job.jid, kind=Counted.PROCESSED, beside=beside)
+        return Settlement(token=job.token, jid=job.jid, kind=Counted.PROCESSED, beside=beside, record=job.record)
 
     def retry(self, job: Subject, entry: bytes, delay: float, attempt: Attempt) -> Settlement:
         """A failure that runs again after `delay` seconds on Redis's clock (reference, 12.3)."""
@@ -72,7 +79,9 @@ class Settlements:
         """A failure that its hook dropped: counted, in the attempts log, and nowhere else."""
         beside = [*self._attempts.recorded(job.jid, attempt), *self._uncounted(job), *self._freed(job)]
         outlook = "is dropped by its hook"
-        return Settlement(token=job.token, jid=job.jid, kind=Counted.FAILED, beside=beside, outlook=outlook)
+        return Settlement(
+            token=job.token, jid=job.jid, kind=Counted.FAILED, beside=beside, outlook=outlook, record=job.record
+        )
 
     def handed_over(self, settlement: Settlement) -> Settlement:
         """The same failure as a record for other processes, should Redis refuse to file it until this one ends
@@ -87,7 +96,13 @@ class Settlements:
         key = {SetName.RETRY: self._keys.retry, SetName.DEAD: self._keys.dead}[SetName(filing.set)]
         essential: list[Command] = [["ZADD", key, f"{filing.score:.6f}", filing.entry.decode()]]
         return Settlement(
-            token=job.token, jid=job.jid, kind=Counted.FAILED, essential=essential, filing=filing, **fields
+            token=job.token,
+            jid=job.jid,
+            kind=Counted.FAILED,
+            essential=essential,
+            filing=filing,
+            record=job.record,
+            **fields,
         )
 
     def _uncounted(self, job: Subject) -> list[Command]:

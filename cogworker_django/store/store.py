@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cogworker_django.core.config import Config
+from cogworker_django.core.config import Config, HistoryConfig
 from cogworker_django.store.attempts import Attempts
 from cogworker_django.store.bells import Bells
 from cogworker_django.store.clock import RedisClock
@@ -10,6 +10,7 @@ from cogworker_django.store.connection import SPARE, TIMEOUT, connect
 from cogworker_django.store.gateway import Gateway
 from cogworker_django.store.graduation import Graduation
 from cogworker_django.store.guard import Guard
+from cogworker_django.store.history import DAY, RunHistory
 from cogworker_django.store.jobsets import JobSets
 from cogworker_django.store.keys import Keys
 from cogworker_django.store.process_reader import ProcessReader
@@ -20,6 +21,7 @@ from cogworker_django.store.recovery import Recovery
 from cogworker_django.store.server import Server
 from cogworker_django.store.settlements import Settlements
 from cogworker_django.store.statistics import Counted, Statistics, hour_of
+from cogworker_django.store.status import Statuses
 from cogworker_django.store.trips import Gathered, Trips
 from cogworker_django.store.unsettled import Unsettled
 
@@ -38,7 +40,9 @@ class Store:
         self.clock = RedisClock()
         self.gateway = Gateway(self.client, self.keys)
         self.server = Server(self.gateway)
-        self.queues = Queues(self.gateway, lock_ttl=config.unique_lock_ttl)
+        self.statuses = Statuses(self.gateway, config.status.expiration if config.status else None)
+        self.history = _history(self.gateway, config.history)
+        self.queues = Queues(self.gateway, self.statuses, lock_ttl=config.unique_lock_ttl)
         self.queue_reader = QueueReader(self.gateway)
         self.jobsets = JobSets(
             self.gateway,
@@ -75,6 +79,8 @@ class Store:
             reliable=reliable,
             gathered=self._gathered,
             lock_ttl=self._config.unique_lock_ttl,
+            status_ttl=self.statuses.ttl,
+            history_kept=self.history.max_entries,
         )
 
     def bells(self, block: float) -> Bells:
@@ -92,11 +98,22 @@ class Store:
         return Gateway(client, self.keys)
 
     def _gathered(self, now: float) -> Gathered:
-        """The counters of the current hour; built once an hour."""
+        """The counters of the current hour and day; built once an hour."""
         hour = hour_of(now)
         if self._hour[0] != hour:
             commands = [
                 (str(kind), command) for kind in Counted for command in self.statistics.counted(kind, hour, "$n")
             ]
-            self._hour = (hour, commands)
+            self._hour = (hour, [*commands, *self.history.counted(now)])
         return self._hour[1]
+
+
+def _history(gateway: Gateway, config: HistoryConfig | None) -> RunHistory:
+    if config is None:
+        return RunHistory(gateway, max_entries=0, retention=0.0, daily_retention=0.0)
+    return RunHistory(
+        gateway,
+        max_entries=config.max_entries,
+        retention=config.retention_days * DAY,
+        daily_retention=config.daily_stats_retention_days * DAY,
+    )

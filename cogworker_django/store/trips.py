@@ -17,6 +17,8 @@ from cogworker_django.store.guard import KEPT, copy_name
 from cogworker_django.store.settlement import Command, Settlement
 
 Gathered = list[tuple[str, Command]]
+# Token, id and status of a job that runs.
+Note = tuple[str, str, str]
 # Tokens in one requeue call.
 REQUEUE_BATCH = 1000
 TOKEN = re.compile(r"[1-9][0-9]{0,17}:")
@@ -40,6 +42,8 @@ class Trip:
     done: Sequence[str]
     """Tokens of successes that need no further write."""
     verdicts: Sequence[Settlement]
+    notes: Sequence[Note] = ()
+    """The statuses of jobs that run."""
     wanted: int
     """How many jobs to fetch at most."""
     waiting: int
@@ -84,6 +88,8 @@ class Trips:
         reliable: False in basic mode, where no in-progress hash is kept.
         gathered: gives the counter commands for an hour's number.
         lock_ttl: seconds that the lock of a unique job lasts when it goes back to its queue.
+        status_ttl: milliseconds that the status of a job lasts.
+        history_kept: how many entries of the history are kept.
     """
 
     def __init__(
@@ -94,11 +100,15 @@ class Trips:
         reliable: bool,
         gathered: Callable[[float], Gathered],
         lock_ttl: float,
+        status_ttl: int = 0,
+        history_kept: int = 0,
     ) -> None:
         self._gateway = gateway
         self._identity = identity
         self._gathered = gathered
         self._lock_ttl = lock_ttl
+        self._status_ttl = status_ttl
+        self._history_kept = history_kept
         self._encoder = msgspec.msgpack.Encoder()
         self.reliable = reliable
         keys = gateway.keys
@@ -124,7 +134,10 @@ class Trips:
                 "progress": trip.progress,
                 "keep": self.reliable,
                 "done": trip.done,
+                "notes": trip.notes,
                 "verdicts": [settlement.packed() for settlement in trip.verdicts],
+                "status_ttl": self._status_ttl,
+                "history_kept": self._history_kept,
                 "gathered": self._gathered(now) if trip.done or trip.verdicts else (),
                 "wanted": trip.wanted,
                 "waiting": trip.waiting,

@@ -25,6 +25,7 @@ from cogworker_django.worker.listener import Listener
 from cogworker_django.worker.outage import Collapser, Sparing
 from cogworker_django.worker.pace import Pace
 from cogworker_django.worker.picks import Picks
+from cogworker_django.worker.reports import Reports
 from cogworker_django.worker.scheduler import Scheduler
 from cogworker_django.worker.strays import Strays
 from cogworker_django.worker.vitals import Vitals
@@ -49,6 +50,7 @@ class Exchange:
         alarm: calls the keeper.
         clock: is told Redis's time by each trip.
         picks: draws the queues.
+        reports: what running jobs tell about themselves.
         outages: where errors are reported.
         threads: how many processors there are.
         stale_after: seconds after which it is uncertain whether a fetched job is still this process's: it may have
@@ -64,6 +66,7 @@ class Exchange:
         alarm: Alarm,
         clock: RedisClock,
         picks: Picks,
+        reports: Reports,
         outages: Collapser,
         *,
         threads: int,
@@ -74,6 +77,7 @@ class Exchange:
         self.buffer = Buffer()
         self.pace = Pace(threads)
         self.vitals = Vitals()
+        self.reports = reports
         self.chores: deque[Chore] = deque()
         """Death hooks that a processor shall run."""
         self.lock = threading.Lock()
@@ -100,19 +104,13 @@ class Exchange:
         self._strays = Strays(trips, self.hold, self.buffer)
         self._backoff = Backoff()
         self._counter = 0
-        self._dry = self._news = False
-        self.suspicious = False
+        self._dry = self._news = self.suspicious = False
         """Whether what the server holds for this process is to be compared with what it holds itself."""
 
     @property
     def progress(self) -> str:
         """What recovery would need to know: up to which token jobs have started, and how many run at once."""
         return f"{self.started} {self._threads}"
-
-    @property
-    def under_way(self) -> bool:
-        """Whether a trip is being made."""
-        return self.lock.locked()
 
     @property
     def resting(self) -> float:
@@ -210,6 +208,7 @@ class Exchange:
         waiting = len(self._idle) + free
         wanted = self._wanted(waiting)
         done, verdicts = self.hold.take()
+        reports = self.reports.take(self.hold.jobs)
         self._news = False
         # Advanced before the call, so that a lost reply cannot make us use a number twice; gaps are harmless.
         first, self._counter = self._counter + 1, self._counter + wanted
@@ -217,6 +216,7 @@ class Exchange:
             progress=self.progress,
             done=done,
             verdicts=verdicts,
+            notes=self.reports.notes(reports),
             wanted=wanted,
             waiting=waiting,
             first=first,
@@ -228,6 +228,7 @@ class Exchange:
             landing = self._trips.exchange(trip, self._clock.now())
         except CogworkerError as error:
             self.hold.restore(done, verdicts)
+            self.reports.put_back(reports)
             self._lost_reply(error)
             return
         self.last_trip = time.monotonic()

@@ -164,7 +164,7 @@ class Handout:
     def _work_waits(self) -> bool:
         """Whether there is something to do now; a trip that is under way brings what there is by itself."""
         exchange = self._exchange
-        return bool(self._buffer or self._chores or (exchange.needs_trip() and not exchange.under_way))
+        return bool(self._buffer or self._chores or (exchange.needs_trip() and not exchange.lock.locked()))
 
     def _listen(self) -> None:
         try:

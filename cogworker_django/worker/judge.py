@@ -29,10 +29,12 @@ from cogworker_django.core.text import backtrace, error_class, error_message, jo
 from cogworker_django.core.unique import digest_in
 from cogworker_django.definition import Job
 from cogworker_django.store.attempts import Attempt
+from cogworker_django.store.record import Record
 from cogworker_django.store.settlement import Settlement
 from cogworker_django.store.settlements import Settlements, Subject
 from cogworker_django.worker.deaths import DeathHooks
 from cogworker_django.worker.delivery import Delivery
+from cogworker_django.worker.recorder import Recorder, Run
 
 logger = logging.getLogger("cogworker")
 
@@ -47,29 +49,40 @@ class Judge:
         settlements: builds the commands.
         registry: where a job's retry hook is looked up.
         deaths: the death hooks.
+        recorder: builds what people are told about a run.
         host: the identity of this process, for the attempts log.
     """
 
-    def __init__(self, settlements: Settlements, registry: Registry[type[Job]], deaths: DeathHooks, host: str) -> None:
+    def __init__(
+        self,
+        settlements: Settlements,
+        registry: Registry[type[Job]],
+        deaths: DeathHooks,
+        recorder: Recorder,
+        host: str,
+    ) -> None:
         self._settlements = settlements
         self._registry = registry
         self._deaths = deaths
+        self._recorder = recorder
         self._host = host
 
-    def success(self, delivery: Delivery, payload: Payload) -> Settlement | None:
+    def success(self, delivery: Delivery, payload: Payload, result: object, run: Run) -> Settlement | None:
         """The settlement of a success; None when nothing is to be written but that it is done."""
-        if not delivery.orphaned and "retry_count" not in payload and MARK not in delivery.raw:
-            return None
-        return self._settlements.success(_subject(delivery, read(delivery.raw)["jid"]))
+        record = self._recorder.success(delivery, run, result)
+        plain = not delivery.orphaned and "retry_count" not in payload and MARK not in delivery.raw
+        if plain:
+            return None if record is None else self._settlements.recorded(delivery.token, record)
+        return self._settlements.success(_subject(delivery, read(delivery.raw)["jid"], record))
 
-    def failure(self, delivery: Delivery, payload: Payload, error: BaseException, seconds: float) -> Settlement:
+    def failure(self, delivery: Delivery, payload: Payload, error: BaseException, run: Run) -> Settlement:
         """The settlement of a failure (reference, 12.2 and 12.3).
 
         Args:
             delivery: the job as fetched.
             payload: as the run has left it.
             error: what it raised.
-            seconds: how long it ran.
+            run: how long it ran, and what the job has told.
         """
         payload = _still_a_job(delivery, payload)
         verdict = self._verdict(delivery, payload, error)
@@ -78,17 +91,18 @@ class Judge:
             entry = codec.encode(self._entry(delivery, payload, error, now))
         except Exception as trouble:  # noqa: BLE001 - whatever middleware put into the payload
             logger.error("the failure of %s does not encode: %s", label_of(delivery), one_line(str(trouble), 200))
-            return self.interrupt(delivery, error, killed=verdict.fate is not Fate.RETRY)
-        attempt = self._attempt(failures(payload) + 1, error, verdict.fate, now, seconds)
-        return self._settlement(delivery, payload, entry, verdict, attempt, error)
+            return self.interrupt(delivery, error, run, killed=verdict.fate is not Fate.RETRY)
+        attempt = self._attempt(failures(payload) + 1, error, verdict.fate, now, run.seconds)
+        return self._settlement(delivery, payload, entry, verdict, attempt, error, run)
 
-    def interrupt(self, delivery: Delivery, error: BaseException, *, killed: bool = False) -> Settlement:
+    def interrupt(self, delivery: Delivery, error: BaseException, run: Run, *, killed: bool = False) -> Settlement:
         """The settlement of a job that ran and whose failure cannot be recorded as it should: built from its raw
         bytes, so that it waits or is dead but never runs again at once (reference, section 11, "interrupt").
 
         Args:
             delivery: the job as fetched.
             error: what the job raised, or what went wrong with recording it.
+            run: its run.
             killed: whether the decision was already that it shall not run again.
         """
         now, raw_payload = time.time(), read(delivery.raw)
@@ -97,7 +111,7 @@ class Judge:
         over = killed or exhausted(failures(raw_payload), raw_payload.get("retry")) or times > MAX_INTERRUPTS
         verdict = Verdict(fate=Fate.DEAD) if over else Verdict(fate=Fate.RETRY, delay=INTERRUPT_DELAY * times)
         attempt = self._attempt(failures(entry), error, verdict.fate, now, None)
-        return self._settlement(delivery, raw_payload, encoded, verdict, attempt, error)
+        return self._settlement(delivery, raw_payload, encoded, verdict, attempt, error, run)
 
     def unreadable(self, delivery: Delivery, error: UnreadablePayload) -> Settlement:
         """The settlement of bytes that are no job: dead at once, without hooks (reference, section 11)."""
@@ -150,8 +164,9 @@ class Judge:
         verdict: Verdict,
         attempt: Attempt,
         error: BaseException,
+        run: Run,
     ) -> Settlement:
-        subject = _subject(delivery, payload["jid"])
+        subject = _subject(delivery, payload["jid"], self._recorder.failure(delivery, run, verdict.fate, error))
         if verdict.fate is Fate.RETRY:
             return self._settlements.retry(subject, entry, verdict.delay or 0.0, attempt)
         if verdict.fate is Fate.DISCARDED:
@@ -166,14 +181,14 @@ def label_of(delivery: Delivery) -> str:
     return job_label(payload["class"], payload["jid"])
 
 
-def _subject(delivery: Delivery, jid: str) -> Subject:
+def _subject(delivery: Delivery, jid: str, record: Record | None) -> Subject:
     """What the store must know of a job; its lock as it was pushed, whatever the run did to it."""
     lock = None
     if MARK in delivery.raw:
         payload = read(delivery.raw)
         digest = digest_in(payload)
         lock = (digest, payload["jid"]) if digest else None
-    return Subject(token=delivery.token, jid=jid, orphaned=delivery.orphaned, lock=lock)
+    return Subject(token=delivery.token, jid=jid, orphaned=delivery.orphaned, lock=lock, record=record)
 
 
 def _still_a_job(delivery: Delivery, payload: Payload) -> Payload:

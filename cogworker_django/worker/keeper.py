@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Callable
 
 from cogworker_django.core.errors import CogworkerError
 from cogworker_django.worker.exchange import Exchange
@@ -21,7 +22,8 @@ GIVE_BACK_AFTER = 0.1
 
 
 class Keeper:
-    """Settles verdicts after 2 ms, gives fetched jobs back after 100 ms, and looks for foreign pushes when idle.
+    """Settles verdicts after 2 ms, gives fetched jobs back after 100 ms, tells what runs long, and looks for foreign
+    pushes when idle.
 
     Args:
         exchange: makes the trips.
@@ -30,6 +32,7 @@ class Keeper:
         alarm: what wakes this thread.
         outages: where errors are reported.
         interval: seconds between two looks of an idle process (`FETCH_IDLE_MAX_INTERVAL`).
+        long_runs: has the jobs that have been running for a while report that they do.
     """
 
     def __init__(
@@ -41,6 +44,7 @@ class Keeper:
         outages: Collapser,
         *,
         interval: float,
+        long_runs: Callable[[], None],
     ) -> None:
         self._exchange = exchange
         self._idle = idle
@@ -48,6 +52,7 @@ class Keeper:
         self._alarm = alarm
         self._outages = outages
         self._interval = interval
+        self._long_runs = long_runs
         self._stopping = False
         self._thread = threading.Thread(target=self._loop, name="cogworker-keeper", daemon=True)
 
@@ -69,7 +74,9 @@ class Keeper:
                     time.sleep(SETTLE_AFTER)
                     self._tend()
                 else:
-                    self._alarm.sleep(max(0.0, look_at - time.monotonic()), self._is_needed)
+                    pause = max(0.0, look_at - time.monotonic())
+                    due_in = self._exchange.reports.due_in
+                    self._alarm.sleep(pause if due_in is None else min(pause, due_in), self._is_needed)
                 if time.monotonic() >= look_at:
                     look_at = time.monotonic() + self._interval
                     self._look()
@@ -78,12 +85,18 @@ class Keeper:
                 time.sleep(self._interval)
 
     def _is_needed(self) -> bool:
-        return bool(self._stopping or self._exchange.buffer or self._exchange.hold.finished)
+        exchange = self._exchange
+        return bool(self._stopping or exchange.buffer or exchange.hold.finished or self._report_due)
+
+    @property
+    def _report_due(self) -> bool:
+        return self._exchange.reports.due_in == 0.0 and self._exchange.resting <= 0
 
     def _tend(self) -> None:
         """Settles what has waited long enough, wakes threads for jobs that lie about, gives back what is stuck."""
         exchange, now = self._exchange, time.monotonic()
-        if exchange.hold.finished and now - exchange.last_trip > SETTLE_AFTER and exchange.resting <= 0:
+        settles = exchange.hold.finished and now - exchange.last_trip > SETTLE_AFTER and exchange.resting <= 0
+        if settles or self._report_due:
             exchange.try_trip(leader=0)
         if not exchange.buffer:
             return
@@ -95,6 +108,7 @@ class Keeper:
     def _look(self) -> None:
         """Looks for jobs that came without a bell, when threads are idle."""
         exchange = self._exchange
+        self._long_runs()
         if exchange.hold.refused:
             exchange.retry_refused()
         if exchange.suspicious and exchange.resting <= 0:

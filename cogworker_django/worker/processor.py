@@ -16,6 +16,8 @@ from cogworker_django.worker.exchange import Chore
 from cogworker_django.worker.gates import Gate
 from cogworker_django.worker.handout import Handout
 from cogworker_django.worker.judge import Judge, label_of
+from cogworker_django.worker.recorder import Run
+from cogworker_django.worker.reports import Report, Reports
 from cogworker_django.worker.runner import Runner
 
 logger = logging.getLogger("cogworker")
@@ -32,18 +34,22 @@ class Processor:
         handout: where jobs come from and verdicts go.
         runner: runs the job.
         judge: decides about it.
+        reports: takes along what it tells about itself.
     """
 
-    def __init__(self, number: int, handout: Handout, runner: Runner, judge: Judge) -> None:
+    def __init__(self, number: int, handout: Handout, runner: Runner, judge: Judge, reports: Reports) -> None:
         self.name = f"cogworker-{number}"
         self.delivery: Delivery | None = None
         """The job it runs."""
         self.since = 0.0
         """Since when, epoch seconds."""
+        self.report: Report | None = None
+        """What the job tells about itself."""
         self.thread = threading.Thread(target=self._loop, name=self.name, daemon=True)
         self._handout = handout
         self._runner = runner
         self._judge = judge
+        self._reports = reports
         self._gate = Gate()
 
     def start(self) -> None:
@@ -75,7 +81,7 @@ class Processor:
         try:
             self._run(delivery)
         finally:
-            self.delivery = None
+            self.delivery = self.report = None
 
     def _do(self, chore: Chore) -> None:
         """Runs death hooks: code of users, which may use the database like a job."""
@@ -93,10 +99,12 @@ class Processor:
         talkative = logger.isEnabledFor(logging.INFO)
         if talkative:
             _log(logging.INFO, "start: %s", job_label(name, jid))
-        outcome = self._runner.run(payload, delivery.queue)
+        self.report = report = self._reports.open(delivery.token, payload)
+        outcome = self._runner.run(payload, delivery.queue, report)
         seconds = time.monotonic() - began
         # It has run: whatever goes wrong from here on, it must not run again because of that.
-        self._settle(delivery, payload, outcome, seconds)
+        run = Run(self.since, seconds, report.close() if report else {})
+        self._settle(delivery, payload, outcome, run)
         self._handout.job_took(seconds)
         if isinstance(outcome, Failed):
             # Its frames hold what the job held, and lead back to this one, which must not hold it either: else all
@@ -106,13 +114,13 @@ class Processor:
         elif talkative:
             _log(logging.INFO, "done: %s in %.3f s", job_label(name, jid), seconds)
 
-    def _settle(self, delivery: Delivery, payload: Payload, outcome: Outcome, seconds: float) -> None:
+    def _settle(self, delivery: Delivery, payload: Payload, outcome: Outcome, run: Run) -> None:
         try:
             if isinstance(outcome, Failed):
-                settlement = self._judge.failure(delivery, payload, outcome.error, seconds)
+                settlement = self._judge.failure(delivery, payload, outcome.error, run)
                 _log_failure(delivery, outcome.error, settlement.outlook)
             else:
-                success = self._judge.success(delivery, payload)
+                success = self._judge.success(delivery, payload, outcome.result, run)
                 if success is None:
                     self._handout.done(delivery.token)
                     return
@@ -122,7 +130,7 @@ class Processor:
             if not isinstance(outcome, Failed):
                 self._handout.done(delivery.token)
                 return
-            settlement = self._judge.interrupt(delivery, bug)
+            settlement = self._judge.interrupt(delivery, bug, run)
         self._handout.settle(settlement)
 
 

@@ -15,7 +15,7 @@ from cogworker_django.core.outcome import Failed, Outcome, Succeeded
 from cogworker_django.core.payload import Payload
 from cogworker_django.core.registry import Registry
 from cogworker_django.core.text import job_label
-from cogworker_django.definition import Job, running
+from cogworker_django.definition import Job, Reporter, running, silent
 
 logger = logging.getLogger("cogworker")
 
@@ -43,7 +43,7 @@ class Runner:
         self._after = after
         self._pid = os.getpid()
 
-    def run(self, payload: Payload, queue: str) -> Outcome:
+    def run(self, payload: Payload, queue: str, report: Reporter | None = None) -> Outcome:
         """Runs a job inside the server chain (reference, section 11).
 
         Any exception is the job's failure: exits and interrupts too, those of middleware, and a name that no job
@@ -52,8 +52,9 @@ class Runner:
         Args:
             payload: as read; middleware and the job may change it.
             queue: where it was fetched.
+            report: takes what the job tells about itself, if anybody wants to know.
         """
-        outcome = self._outcome(payload, queue)
+        outcome = self._outcome(payload, queue, report)
         try:
             self._after()
         except BaseException:
@@ -62,11 +63,11 @@ class Runner:
             logger.exception("what comes after each job failed after %s", label)
         return outcome
 
-    def _outcome(self, payload: Payload, queue: str) -> Outcome:
+    def _outcome(self, payload: Payload, queue: str, report: Reporter | None) -> Outcome:
         # Kept apart from `run`: a traceback holds this frame, which must not hold the outcome and so the traceback.
         try:
             self._before()
-            return Succeeded(self._inside(payload, queue))
+            return Succeeded(self._inside(payload, queue, report or silent))
         except BaseException as error:  # noqa: BLE001 - whatever a job raises, the thread survives
             return Failed(error)
 
@@ -78,11 +79,11 @@ class Runner:
         finally:
             self._after()
 
-    def _inside(self, payload: Payload, queue: str) -> Any:
+    def _inside(self, payload: Payload, queue: str, report: Reporter) -> Any:
         if self._chain.empty:
-            return self._perform(self._registry.resolve(payload["class"]).start(payload))
+            return self._perform(self._registry.resolve(payload["class"]).start(payload, report))
         try:
-            job = self._registry.resolve(payload["class"]).start(payload)
+            job = self._registry.resolve(payload["class"]).start(payload, report)
         except BaseException as error:  # noqa: BLE001 - raised again inside the chain
             return self._chain.invoke(_raiser(error), None, payload, queue)
         return self._chain.invoke(lambda: self._perform(job), job, payload, queue)

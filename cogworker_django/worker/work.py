@@ -12,6 +12,8 @@ from cogworker_django.core.errors import UnreadablePayload
 from cogworker_django.worker.delivery import Delivery
 from cogworker_django.worker.processor import Processor
 
+LONG = 0.5
+"""Seconds after which a running job is shown as working: most are done before anybody could look."""
 LARGE = 16_384
 """Bytes of a job above which its arguments are not published: beats stay small whatever runs."""
 
@@ -35,6 +37,14 @@ class Work:
         """For how many seconds the longest of them has been running; 0 when none runs."""
         since = [processor.since for processor in self._processors if processor.delivery is not None]
         return max(0.0, time.time() - min(since)) if since else 0.0
+
+    def report_long(self) -> None:
+        """Has the jobs that have been running for a while report that they do."""
+        before = time.time() - LONG
+        for processor in self._processors:
+            report = processor.report
+            if report is not None and processor.since < before:
+                report.begin()
 
     def published(self) -> bytes | None:
         """The running jobs as JSON; None when there are none."""

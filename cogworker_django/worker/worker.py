@@ -29,6 +29,8 @@ from cogworker_django.worker.listener import BLOCK, Listener
 from cogworker_django.worker.outage import Collapser
 from cogworker_django.worker.picks import Picks
 from cogworker_django.worker.processor import Processor
+from cogworker_django.worker.recorder import Recorder
+from cogworker_django.worker.reports import Reports
 from cogworker_django.worker.rescuer import Rescuer
 from cogworker_django.worker.runner import Runner
 from cogworker_django.worker.scheduler import Scheduler
@@ -94,12 +96,14 @@ class Worker:
         self._deaths = DeathHooks(runtime.registry, runtime.death_handlers)
         self._scheduler = Scheduler(store.jobsets, store.clock, self._outages, quiet=lambda: self.quiet)
         self._listener = self._make_listener()
+        self._reports = Reports(store.statuses, self._alarm)
         self.exchange = self._make_exchange()
         self._handout = Handout(self.exchange, self._idle, self._listener, self._alarm, self._outages)
         self._runner = Runner(runtime.registry, runtime.server_chain, before, after)
-        judge = Judge(store.settlements, runtime.registry, self._deaths, self.identity)
+        recorder = Recorder(store.statuses, history=store.history.max_entries > 0, host=self.identity)
+        judge = Judge(store.settlements, runtime.registry, self._deaths, recorder, self.identity)
         numbers = range(1, plan.concurrency + 1)
-        self.processors = [Processor(number, self._handout, self._runner, judge) for number in numbers]
+        self.processors = [Processor(number, self._handout, self._runner, judge, self._reports) for number in numbers]
         self.work = Work(self.processors)
         self.heartbeat = self._make_heartbeat()
         self._keeper = self._make_keeper()
@@ -194,6 +198,7 @@ class Worker:
             self._alarm,
             self._store.clock,
             Picks(self._plan.queues),
+            self._reports,
             self._outages,
             threads=self._plan.concurrency,
             stale_after=self._config.orphan_threshold / 2,
@@ -201,8 +206,15 @@ class Worker:
         )
 
     def _make_keeper(self) -> Keeper:
-        interval = self._config.fetch_idle_max_interval
-        return Keeper(self.exchange, self._idle, self._listener, self._alarm, self._outages, interval=interval)
+        return Keeper(
+            self.exchange,
+            self._idle,
+            self._listener,
+            self._alarm,
+            self._outages,
+            interval=self._config.fetch_idle_max_interval,
+            long_runs=self.work.report_long,
+        )
 
     def _make_heartbeat(self) -> Heartbeat:
         return Heartbeat(
@@ -226,6 +238,7 @@ class Worker:
             Task("recovery", self._rescuer.round),
             Task("filing", Filer(self._store.unsettled, self._deaths, self._handout.add_chore).look),
             Task("reconciling", self._reconcile),
+            Task("trimming the history", self._trim_history),
             Task("listing queues", lambda: self._store.processes.list_queues(self._plan.names)),
         ]
         return Upkeep(tasks, self._outages, interval=self._config.recovery_interval)
@@ -233,6 +246,10 @@ class Worker:
     def _key_moved(self, key: str) -> None:
         if key == self._store.keys.beats:
             self._rescuer.lost_registry()
+
+    def _trim_history(self) -> None:
+        if self._store.history.max_entries:
+            self._store.history.trim()
 
     def _reconcile(self) -> None:
         self.exchange.suspect()

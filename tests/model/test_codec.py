@@ -26,6 +26,7 @@ from cogworker_django.worker.deaths import DeathHooks
 from cogworker_django.worker.delivery import Delivery
 from cogworker_django.worker.filer import Filer
 from cogworker_django.worker.judge import Judge
+from cogworker_django.worker.recorder import Recorder, Run
 from cogworker_django.worker.rescuer import Rescuer
 from tests.scenarios.scale import size
 from tests.stores import TOUCHY_ARGS, jids, members, raw_job
@@ -34,6 +35,7 @@ from tests.trips import ME, Traveller
 PAST = 1_000_000.0
 LARGEST = 2**MAX_INTEGER_BITS - 1
 ERROR = ValueError("\0 é \U0001f4a5 \ud800 </script>")
+RUN = Run(began=5.0, seconds=1.5)
 
 
 def within(value: Any, levels: int) -> Any:
@@ -74,7 +76,7 @@ class Journey:
         self._client = client
         self._traveller = Traveller(store)
         self._graduation = Graduation(store.jobsets)
-        self._judge = Judge(store.settlements, nobody, deaths, ME)
+        self._judge = Judge(store.settlements, nobody, deaths, Recorder(store.statuses, history=True, host=ME), ME)
         self._filer = Filer(store.unsettled, deaths, print)
         self._rescuer = Rescuer(
             store, "other", deaths, grace=1, threshold=1, may_judge=bool, max_orphanings=1, hand_over=print
@@ -90,7 +92,7 @@ class Journey:
 
     def end(self) -> None:
         """It has run."""
-        done = self._judge.success(self.delivery, codec.decode(self.delivery.raw))
+        done = self._judge.success(self.delivery, codec.decode(self.delivery.raw), None, RUN)
         self._traveller.go(**({"verdicts": [done]} if done else {"done": [self.delivery.token]}))
 
     def fail(self) -> None:
@@ -105,7 +107,7 @@ class Journey:
 
     def be_interrupted(self) -> None:
         """Its failure could not be written as it should; too often, and it is dead."""
-        self._settle(self._judge.interrupt(self.delivery, ERROR))
+        self._settle(self._judge.interrupt(self.delivery, ERROR, RUN))
         self._make_due()
 
     def be_killed(self) -> None:
@@ -116,7 +118,7 @@ class Journey:
 
     def die(self) -> None:
         """It fails for good, and somebody reschedules it."""
-        self._settle(self._judge.interrupt(self.delivery, ERROR, killed=True))
+        self._settle(self._judge.interrupt(self.delivery, ERROR, RUN, killed=True))
         self._make_due()
 
     def be_handed_over(self) -> None:
@@ -151,7 +153,7 @@ class Journey:
         self.be_orphaned()
 
     def _failure(self) -> Settlement:
-        return self._judge.failure(self.delivery, codec.decode(self.delivery.raw), ERROR, 0.1)
+        return self._judge.failure(self.delivery, codec.decode(self.delivery.raw), ERROR, RUN)
 
     def _settle(self, verdict: Settlement) -> None:
         assert self._traveller.go(verdicts=[verdict]).results == ["settled"]

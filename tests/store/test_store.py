@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import socket
 import time
@@ -39,7 +40,8 @@ def jid(number: int) -> str:
 
 
 def push(number: int, queue: str = "default", *, at: float | None = None) -> Push:
-    return Push({"queue": queue}, raw_job(jid(number), queue), None, at)
+    raw = raw_job(jid(number), queue)
+    return Push(json.loads(raw), raw, None, at)
 
 
 def use_every_script(store: Store) -> None:
@@ -70,6 +72,8 @@ def use_every_script(store: Store) -> None:
     sets.remove(SetName.SCHEDULE, [raw_job(jid(16))])
     sets.trim_dead()
     store.statistics.summary()
+    store.history.search("all", jid(1))
+    store.history.trim()
     store.attempts.of(jid(2))
 
     store.bells(block=1.0).put_back(store.keys.bell("default"), b"1")

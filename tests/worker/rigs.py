@@ -113,8 +113,15 @@ class ShakyStore(Store):
 
     def trips(self, identity: str, *, reliable: bool) -> Trips:
         gateway = ShakyGateway(self._config.redis, self.keys, self.faults)
-        lock_ttl = self._config.unique_lock_ttl
-        return Trips(gateway, identity, reliable=reliable, gathered=self._gathered, lock_ttl=lock_ttl)
+        return Trips(
+            gateway,
+            identity,
+            reliable=reliable,
+            gathered=self._gathered,
+            lock_ttl=self._config.unique_lock_ttl,
+            status_ttl=self.statuses.ttl,
+            history_kept=self.history.max_entries,
+        )
 
 
 class Rig:
@@ -129,7 +136,7 @@ class Rig:
         handlers: death handlers.
         before: called before each run on the worker's thread.
         after: called after each run.
-        settings: further fields of `Config`.
+        settings: further fields of `Config`; status and history are off unless they are asked for.
     """
 
     def __init__(
@@ -145,8 +152,13 @@ class Rig:
         after: Callable[[], None] = lambda: None,
         **settings: Any,
     ) -> None:
+        plain: dict[str, Any] = {"status": None, "history": None}
         self.config = Config(
-            redis=RedisTarget(url=url), prefix="t:", concurrency=concurrency, queues=tuple(queues), **settings
+            redis=RedisTarget(url=url),
+            prefix="t:",
+            concurrency=concurrency,
+            queues=tuple(queues),
+            **(plain | settings),
         )
         self.store = ShakyStore(self.config)
         self.faults = self.store.faults

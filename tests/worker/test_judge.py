@@ -21,10 +21,14 @@ from cogworker_django.store.store import Store
 from cogworker_django.worker.deaths import DeathHooks
 from cogworker_django.worker.delivery import Delivery
 from cogworker_django.worker.judge import Judge
+from cogworker_django.worker.recorder import Recorder, Run
 from tests.worker.rigs import messages
 
 NOW = 1_000_000.0  # the server's time
 DAY = 86_400.0
+
+
+RUN = Run(began=5.0, seconds=0.25)
 
 
 @pytest.fixture(autouse=True)
@@ -36,9 +40,11 @@ def registry(monkeypatch: pytest.MonkeyPatch) -> Registry[type[Job]]:
 
 @pytest.fixture
 def judge() -> Judge:
-    store = Store(Config(redis=RedisTarget(url="redis://127.0.0.1:1/0"), prefix="t:"))
+    store = Store(Config(redis=RedisTarget(url="redis://127.0.0.1:1/0"), prefix="t:", status=None))
     store.clock.tell(NOW)
-    return Judge(store.settlements, definition.REGISTRY, DeathHooks(definition.REGISTRY, (print,)), "host:1:me")
+    recorder = Recorder(store.statuses, history=False, host="host:1:me")
+    deaths = DeathHooks(definition.REGISTRY, (print,))
+    return Judge(store.settlements, definition.REGISTRY, deaths, recorder, "host:1:me")
 
 
 def delivered(**fields: Any) -> Delivery:
@@ -47,7 +53,7 @@ def delivered(**fields: Any) -> Delivery:
 
 
 def fail(judge: Judge, delivery: Delivery, error: BaseException | None = None) -> Settlement:
-    return judge.failure(delivery, codec.decode(delivery.raw), error or ValueError("no"), 0.25)
+    return judge.failure(delivery, codec.decode(delivery.raw), error or ValueError("no"), RUN)
 
 
 def filed(settlement: Settlement) -> tuple[str, float, dict[str, Any]]:
@@ -82,13 +88,13 @@ def hooked(answer: Any, asked: list[Any] | None = None, name: str = "job") -> No
 
 def test_a_plain_success_needs_no_settlement_of_its_own(judge: Judge) -> None:
     delivery = delivered()
-    assert judge.success(delivery, codec.decode(delivery.raw)) is None
+    assert judge.success(delivery, codec.decode(delivery.raw), None, RUN) is None
 
 
 def test_a_success_after_failures_clears_its_attempts(judge: Judge) -> None:
     """Engine 3.9."""
     delivery = delivered(retry_count=2)
-    settlement = judge.success(delivery, codec.decode(delivery.raw))
+    settlement = judge.success(delivery, codec.decode(delivery.raw), None, RUN)
     assert settlement is not None
     assert settlement.kind == "processed"
     assert ["DEL", "t:job_attempts:j1"] in settlement.beside
@@ -98,7 +104,7 @@ def test_a_success_of_a_job_that_may_have_been_orphaned_clears_its_counter(judge
     """Reference R38."""
     delivery = delivered()
     delivery.orphaned = True
-    settlement = judge.success(delivery, codec.decode(delivery.raw))
+    settlement = judge.success(delivery, codec.decode(delivery.raw), None, RUN)
     assert settlement is not None
     assert ["DEL", "t:orphanings:j1"] in settlement.beside
 
@@ -190,7 +196,7 @@ def test_what_the_run_did_to_its_arguments_does_not_reach_the_retry(judge: Judge
     payload["args"][0].append("changed")
     payload["kwargs"]["a"].append("changed")
     payload["note"] = "by middleware"
-    _, _, entry = filed(judge.failure(delivery, payload, ValueError("no"), 0.0))
+    _, _, entry = filed(judge.failure(delivery, payload, ValueError("no"), RUN))
     assert (entry["args"], entry["kwargs"], entry["note"]) == ([[1]], {"a": []}, "by middleware")
 
 
@@ -370,7 +376,7 @@ def test_a_job_that_does_not_encode_any_more_is_interrupted_from_its_raw_bytes(j
     """Reference P15, P28."""
     delivery = delivered()
     payload = codec.decode(delivery.raw) | {"poison": object()}
-    key, due, entry = filed(judge.failure(delivery, payload, ValueError("no"), 0.0))
+    key, due, entry = filed(judge.failure(delivery, payload, ValueError("no"), RUN))
     assert key == "t:retry"
     assert due == pytest.approx(NOW + 30, abs=2)
     assert (entry["interrupted_count"], entry["retry_count"], entry["error_class"]) == (1, 1, "ValueError")
@@ -381,13 +387,13 @@ def test_an_interruption_of_a_job_that_may_have_been_orphaned_clears_its_counter
     """Reference R52."""
     delivery = delivered()
     delivery.orphaned = True
-    assert ["DEL", "t:orphanings:j1"] in judge.interrupt(delivery, ValueError("no")).beside
+    assert ["DEL", "t:orphanings:j1"] in judge.interrupt(delivery, ValueError("no"), RUN).beside
 
 
 @pytest.mark.parametrize(("times", "key", "delay"), [(1, "t:retry", 60), (2, "t:retry", 90), (3, "t:dead", 0)])
 def test_more_than_three_interruptions_are_the_end(times: int, key: str, delay: int, judge: Judge) -> None:
     """Reference P16."""
-    found, due, entry = filed(judge.interrupt(delivered(interrupted_count=times), ValueError("no")))
+    found, due, entry = filed(judge.interrupt(delivered(interrupted_count=times), ValueError("no"), RUN))
     assert found == key
     assert entry["interrupted_count"] == times + 1
     assert due == pytest.approx(NOW + delay, abs=2)
@@ -396,14 +402,14 @@ def test_more_than_three_interruptions_are_the_end(times: int, key: str, delay: 
 @pytest.mark.parametrize(("retry", "count"), [(False, 0), (2, 2)])
 def test_an_interruption_without_retries_left_is_a_death_with_hooks(retry: Any, count: int, judge: Judge) -> None:
     """Reference P17, P18, P40."""
-    settlement = judge.interrupt(delivered(retry=retry, retry_count=count), ValueError("no"))
+    settlement = judge.interrupt(delivered(retry=retry, retry_count=count), ValueError("no"), RUN)
     assert filed(settlement)[0] == "t:dead"
     assert settlement.settled is not None
 
 
 def test_a_decision_against_another_run_holds_for_an_interruption_too(judge: Judge) -> None:
     """Reference P42."""
-    assert filed(judge.interrupt(delivered(), ValueError("no"), killed=True))[0] == "t:dead"
+    assert filed(judge.interrupt(delivered(), ValueError("no"), RUN, killed=True))[0] == "t:dead"
 
 
 @pytest.mark.parametrize("answer", ["kill", "discard"])
@@ -413,7 +419,7 @@ def test_the_hook_decides_about_a_job_that_does_not_encode_any_more(answer: str,
     hooked(answer, asked)
     delivery = delivered()
     payload = codec.decode(delivery.raw) | {"poison": object()}
-    assert filed(judge.failure(delivery, payload, ValueError("no"), 0.0))[0] == "t:dead"
+    assert filed(judge.failure(delivery, payload, ValueError("no"), RUN))[0] == "t:dead"
     assert [given for _, _, given in asked] == [codec.decode(delivery.raw)]
 
 
@@ -424,7 +430,7 @@ def test_the_hook_sees_the_arguments_as_they_were_pushed(judge: Judge) -> None:
     delivery = delivered()
     payload = codec.decode(delivery.raw) | {"note": "by middleware"}
     payload["args"][0].append("changed")
-    judge.failure(delivery, payload, ValueError("no"), 0.0)
+    judge.failure(delivery, payload, ValueError("no"), RUN)
     [(_, _, given)] = asked
     assert (given["args"], given["note"]) == ([[1]], "by middleware")
 

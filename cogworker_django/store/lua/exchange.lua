@@ -7,18 +7,19 @@
 -- KEYS[6] retry: the sorted set
 -- KEYS[7] nothing: a key that never exists
 -- ARGV[1] trip: in msgpack: prefix, identity, progress (what is kept beside the stamp of the beat), keep (false in
---   basic mode), done (tokens of plain successes), verdicts ({token, kind, essential commands, commands beside};
---   beside, delete_if_owner and expire_if_owner are commands too), gathered ({kind, command} to run once, with $n
---   for the number settled), wanted, waiting (free threads), first (number of the first new token), picks ({queue,
+--   basic mode), notes ({token, id, status} of jobs that run), done (tokens of plain successes), verdicts ({token,
+--   kind, essential commands, commands beside, id, status, history entry}; beside, delete_if_owner and expire_if_owner
+--   are commands too; id, status and entry are false where nothing is kept), status_ttl (milliseconds), history_kept
+--   (entries), gathered ({kind, command} to run once, with $n for the number settled), wanted, waiting (free threads), first (number of the first new token), picks ({queue,
 --   number} in the order to look), awaited (a due time that is known already)
 -- RETURNS: server time, the earliest due time if that is before the awaited one, else false, whether jobs may carry orphan counters, whether the queues are
 --   empty now, names of the paused queues among the picks, results of the verdicts (settled, now or by an earlier try,
 --   gone or the error),
 --   errors of queues (`in progress: ` for that of the hash), then for each take its queue and its raw jobs
--- BUILDS: prefix .. queue:, bell:, careful: .. queue
+-- BUILDS: prefix .. queue:, bell:, careful: .. queue; prefix .. status: .. id; prefix .. history:all, success, failed
 local trip = cmsgpack.unpack(ARGV[1])
 local prefix, keep, wanted = trip.prefix, trip.keep, trip.wanted
-local counts = {processed = 0, failed = 0}
+local counts, ended = {processed = 0, failed = 0}, {all = {}, processed = {}, failed = {}}
 local CHUNK = 1000
 
 local function settle_done(tokens)
@@ -43,13 +44,22 @@ local function do_beside(command)
   if verb then verb(unpack(command, 2)) else redis.pcall(unpack(command)) end
 end
 
+local function follow(id, status)
+  redis.pcall('SET', prefix .. 'status:' .. id, status, 'PX', trip.status_ttl)
+end
+
+-- What runs is followed while it is this process's; its end is written by its verdict, after this.
+local function note(token, id, status)
+  if not keep or redis.call('HEXISTS', KEYS[1], token) == 1 then follow(id, status) end
+end
+
 -- A repeat after a lost reply finds its entry filed, the same to the byte.
 local function is_filed(command)
   return command[1] == 'ZADD' and type(redis.pcall('ZSCORE', command[2], command[4])) == 'string'
 end
 
 -- The token is the fence: when it is gone the job is no longer this process's, and nothing is written about it.
-local function settle(token, kind, essential, beside)
+local function settle(token, kind, essential, beside, id, status, entry)
   if keep and #essential > 0 and redis.call('HEXISTS', KEYS[1], token) == 0 then
     return is_filed(essential[1]) and 'settled' or 'gone'
   end
@@ -60,7 +70,18 @@ local function settle(token, kind, essential, beside)
   if keep and redis.call('HDEL', KEYS[1], token) == 0 then return 'gone' end
   for _, command in ipairs(beside) do do_beside(command) end
   counts[kind] = counts[kind] + 1
+  if status then follow(id, status) end
+  if entry then
+    ended.all[#ended.all + 1] = entry
+    ended[kind][#ended[kind] + 1] = entry
+  end
   return 'settled'
+end
+
+local function remember(list, entries)
+  if #entries == 0 then return end
+  redis.pcall('LPUSH', prefix .. 'history:' .. list, unpack(entries))
+  redis.pcall('LTRIM', prefix .. 'history:' .. list, 0, trip.history_kept - 1)
 end
 
 local function gather(kind, command)
@@ -73,9 +94,13 @@ end
 
 -- On a server at maxmemory a script may write once it has freed something.
 redis.call('DEL', KEYS[7])
+for _, each in ipairs(trip.notes) do note(unpack(each)) end
 settle_done(trip.done)
 local results = {}
 for i, verdict in ipairs(trip.verdicts) do results[i] = settle(unpack(verdict)) end
+remember('all', ended.all)
+remember('success', ended.processed)
+remember('failed', ended.failed)
 for _, gathered in ipairs(trip.gathered) do gather(gathered[1], gathered[2]) end
 
 local time = redis.call('TIME')
