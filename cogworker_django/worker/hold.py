@@ -14,9 +14,9 @@ from cogworker_django.worker.outage import Sparing
 logger = logging.getLogger("cogworker")
 
 DONE_PER_TRIP = 1000
-VERDICTS_PER_TRIP = 100
+VERDICTS_PER_TRIP = 200
 """Bounds of what one trip settles: the script unpacks it, and nothing else runs on the server meanwhile."""
-MAX_UNSETTLED = 300
+MAX_UNSETTLED = 500
 """While more verdicts than this wait, nothing is fetched: each is a job that a crash would run again."""
 BYTES_PER_TRIP = 8 * 1024 * 1024
 """No further verdicts once those of a trip are larger together: the server refuses an argument above 512 MiB."""

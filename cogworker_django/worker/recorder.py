@@ -22,7 +22,7 @@ logger = logging.getLogger("cogworker")
 LARGEST_RESULT = 65_536
 """Bytes of JSON above which what a job returned is not kept."""
 LARGEST_ARGUMENTS = 16_384
-"""Bytes of JSON above which a run's arguments are not in the history: it keeps tens of thousands of runs."""
+"""Bytes of a job above which its arguments are not in the history: it keeps tens of thousands of runs."""
 MESSAGE_LIMIT = 10_000
 """Characters kept of an error's message (reference, section 19)."""
 
@@ -119,7 +119,9 @@ class Recorder:
     def _success(self, delivery: Delivery, run: Run, result: object) -> Record:
         told, end = _TOLD.decode(delivery.raw), run.began + run.seconds
         fields = {**run.reported, **_returned(result)} if result is not None or run.reported else None
-        entry = _ENTRY.encode(self._entry(told, "success", run, end)).decode() if self._history else None
+        entry = (
+            _ENTRY.encode(self._entry(told, len(delivery.raw), "success", run, end)).decode() if self._history else None
+        )
         return Record(told.jid, self._status(State.COMPLETE, told, end, fields), entry)
 
     def _failure(self, delivery: Delivery, run: Run, fate: Fate, error: BaseException) -> Record:
@@ -129,7 +131,7 @@ class Recorder:
         fields = {**run.reported, "error_class": name, "error_message": message}
         entry = None
         if self._history:
-            ended = self._entry(told, "failed", run, end)
+            ended = self._entry(told, len(delivery.raw), "failed", run, end)
             ended.error_class, ended.error_message, ended.backtrace = name, message, backtrace(error)
             entry = _ENTRY.encode(ended).decode()
         return Record(told.jid, self._status(state, told, end, fields), entry)
@@ -137,9 +139,9 @@ class Recorder:
     def _status(self, state: State, told: Told, now: float, fields: Mapping[str, Any] | None) -> str | None:
         return self._statuses.value(state, told.name, told.queue, now, fields) if self._statuses.ttl else None
 
-    def _entry(self, told: Told, status: str, run: Run, end: float) -> Entry:
+    def _entry(self, told: Told, size: int, status: str, run: Run, end: float) -> Entry:
         entry = Entry(told.jid, told.name, told.queue, status, run.began, end, self._host)
-        if len(bytes(told.args)) + len(bytes(told.kwargs)) > LARGEST_ARGUMENTS:
+        if size > LARGEST_ARGUMENTS:
             entry.args_omitted = True
         else:
             entry.args, entry.kwargs = told.args, told.kwargs

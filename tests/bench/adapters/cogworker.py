@@ -1,4 +1,4 @@
-"""This project: threads, reliable fetch, without job status and history."""
+"""This project: threads, reliable fetch; without job status and history, and with both."""
 
 from tests.bench.adapters import EVERY, Setup, Variant
 
@@ -27,5 +27,5 @@ def variant(name: str, features: str, scenarios: frozenset[str]) -> Variant:
     )
 
 
-# `full` keeps status and history; that variant joins with these features.
-VARIANTS = [variant("cogworker", "none", EVERY | {"memory"})]
+RECORDED = frozenset({"enqueue", "drain1", "drain2", "memory"})
+VARIANTS = [variant("cogworker", "none", EVERY | {"memory"}), variant("cogworker-full", "full", RECORDED)]
