@@ -10,6 +10,7 @@ import pytest
 
 from tests.scenarios import jobs
 from tests.scenarios.checker import extra_runs
+from tests.scenarios.conftest import StartRig
 from tests.scenarios.process import WorkerProcess
 from tests.scenarios.rig import Rig
 from tests.scenarios.scale import size
@@ -38,8 +39,9 @@ def test_a_job_that_calls_sys_exit_fails_and_nothing_else(rig: Rig) -> None:
     assert {run.thread for run in rig.ledger.runs()} == {"cogworker-1"}
 
 
-def test_jobs_leave_no_trace_in_the_process(rig: Rig) -> None:
-    """Case B139."""
+def test_jobs_leave_no_trace_in_the_process(start_rig: StartRig) -> None:
+    """Case B139; what is kept of them for people has limits that are reached at once here."""
+    rig = start_rig(STATUS={"EXPIRATION": 1}, HISTORY={"MAX_ENTRIES": 100})
     worker = rig.worker("-c", "10")
     _run(rig, worker)
     before, marks = Resources.of(worker), [_marks(rig, worker)]
