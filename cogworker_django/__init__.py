@@ -16,11 +16,13 @@ Features that span rooms: reliable fetch = store/trips, worker/exchange, store/r
 """
 
 from cogworker_django.api.attempts import attempts_of
+from cogworker_django.api.history import History
 from cogworker_django.api.intake import Intake
 from cogworker_django.api.jobsets import DeadSet, RetrySet, ScheduledSet
 from cogworker_django.api.processes import ProcessSet, WorkSet
 from cogworker_django.api.queue import Queue, QueueSet
-from cogworker_django.api.stats import Stats
+from cogworker_django.api.stats import Stats, Throughput
+from cogworker_django.api.status import Status
 from cogworker_django.core.errors import (
     CogworkerError,
     ConfigurationError,
@@ -33,7 +35,8 @@ from cogworker_django.core.errors import (
     UnreadablePayload,
 )
 from cogworker_django.core.version import VERSION as __version__
-from cogworker_django.definition import Job, current_job, job
+from cogworker_django.current import current_job
+from cogworker_django.definition import Job, job
 from cogworker_django.pusher import Client
 
 __all__ = [
@@ -41,6 +44,7 @@ __all__ = [
     "CogworkerError",
     "ConfigurationError",
     "DeadSet",
+    "History",
     "Intake",
     "Job",
     "JobFailedError",
@@ -54,6 +58,8 @@ __all__ = [
     "RetrySet",
     "ScheduledSet",
     "Stats",
+    "Status",
+    "Throughput",
     "UnknownJob",
     "UnreadablePayload",
     "WorkSet",

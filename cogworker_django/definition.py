@@ -7,7 +7,6 @@ import inspect
 import math
 import types
 from collections.abc import Callable, Iterable, Mapping
-from contextvars import ContextVar, Token
 from typing import Any, ClassVar, Self, TypeVar, overload
 
 from cogworker_django.core.arguments import checked
@@ -16,6 +15,7 @@ from cogworker_django.core.names import check_job_name
 from cogworker_django.core.options import JobOptions, refuse_attributes
 from cogworker_django.core.registry import Registry
 from cogworker_django.core.signature import CallCheck, CallSignature, accept_any, perform_signature, refuse_all
+from cogworker_django.core.state import STATUS_FIELDS
 from cogworker_django.core.text import described
 from cogworker_django.pusher import Enqueuing, Pusher
 
@@ -128,8 +128,11 @@ class Job(Enqueuing):
 
         Raises:
             TypeError: a value of a type JSON does not know; the message names the field.
-            ValueError: a value JSON cannot carry.
+            ValueError: a value JSON cannot carry, or a name that the status itself uses.
         """
+        taken = sorted(STATUS_FIELDS & fields.keys())
+        if taken:
+            raise ValueError(f"{taken[0]} is a field of the status itself: choose another name")
         self._cogworker_reporter({name: checked(value, name) for name, value in fields.items()})
 
     @classmethod
@@ -236,33 +239,6 @@ def _function_job(function: Callable[..., Any], *, options: dict[str, Any]) -> F
     }
     job_class = types.new_class(function.__name__, (Job,), options, lambda namespace: namespace.update(body))
     return FunctionJob(function, job_class)
-
-
-_RUNNING: ContextVar[Job | None] = ContextVar("cogworker_running_job", default=None)
-
-
-def current_job() -> Job | None:
-    """Get the job that runs in this thread or task; None outside a job."""
-    return _RUNNING.get()
-
-
-class running:
-    """Make a job the current one inside a ``with`` block; for the worker.
-
-    Args:
-        job: the job about to run.
-    """
-
-    __slots__ = ("_job", "_token")
-
-    def __init__(self, job: Job) -> None:
-        self._job = job
-
-    def __enter__(self) -> None:
-        self._token: Token[Job | None] = _RUNNING.set(self._job)
-
-    def __exit__(self, *raised: object) -> None:
-        _RUNNING.reset(self._token)
 
 
 def _check_hooks(job_class: type[Job]) -> None:

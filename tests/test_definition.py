@@ -12,7 +12,8 @@ import pytest
 from cogworker_django import Job, current_job, definition, job
 from cogworker_django.core.hooks import call_with_fitting
 from cogworker_django.core.registry import Registry
-from cogworker_django.definition import FunctionJob, running
+from cogworker_django.current import running
+from cogworker_django.definition import FunctionJob
 from tests.memory import MemoryDispatcher, memory_runtime
 
 

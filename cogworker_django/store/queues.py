@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any, Protocol
 
+from cogworker_django.core.state import State
 from cogworker_django.store.gateway import Arg, Gateway
-from cogworker_django.store.status import State, Statuses
+from cogworker_django.store.status import Statuses
 
 # Jobs in one script call: far below what Lua can unpack, and no call holds the server up.
 BATCH = 1000

@@ -1,32 +1,23 @@
 """The status of each job: where it stands, how far it is, what it has returned (reference, section 18).
 
 One value a job, not a hash of fields as upstream's: the queued one is written in the push, the last one in the
-settlement, each as one command, so that following a job costs no round trip. Of a trip that settles 100 jobs, the
-server spends half the time on it that a hash and its expiry would take.
+settlement, each as one command where a hash would need two. Each write is the whole truth as its writer knows it: what
+an earlier attempt has told with `Job.store` is gone once the next one has something to tell. An older write never
+overwrites a newer one: the queued one is in Redis before anybody can fetch the job, and all others are written only
+while the job is in the writer's hands.
 """
 
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Mapping
-from enum import StrEnum
 from typing import Any
 
 from cogworker_django.core import codec
 from cogworker_django.core.errors import UnreadablePayload
+from cogworker_django.core.state import State
 from cogworker_django.store.gateway import Gateway
-
-
-class State(StrEnum):
-    """Where a job stands."""
-
-    QUEUED = "queued"
-    WORKING = "working"
-    RETRYING = "retrying"
-    """It has failed and will run again."""
-    COMPLETE = "complete"
-    FAILED = "failed"
-    """It has failed for good, or was dropped by its hook."""
 
 
 class Statuses:
@@ -54,6 +45,20 @@ class Statuses:
         """
         status = {"status": state, "update_time": now, "class": name, "queue": queue}
         return codec.encode({**fields, **status} if fields else status).decode()
+
+    def write(self, jid: str, state: State, name: str, queue: str, fields: Mapping[str, Any]) -> None:
+        """Write a status by itself, for what happens outside of a trip; nothing when none is kept.
+
+        Args:
+            jid: the job's id.
+            state: as the other arguments, for `value`.
+            name: the job's name.
+            queue: its queue.
+            fields: what else there is to say.
+        """
+        if self.ttl:
+            value = self.value(state, name, queue, time.time(), fields)
+            self._gateway.call("SET", self._gateway.keys.status(jid), value, "PX", self.ttl)
 
     def get(self, jid: str) -> dict[str, Any] | None:
         """Read a job's status; None when there is none, or something else in its place."""

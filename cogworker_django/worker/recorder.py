@@ -12,9 +12,10 @@ import msgspec
 from cogworker_django.core import codec
 from cogworker_django.core.arguments import checked
 from cogworker_django.core.outcome import Fate
+from cogworker_django.core.state import State
 from cogworker_django.core.text import backtrace, error_class, error_message
 from cogworker_django.store.record import Record
-from cogworker_django.store.status import State, Statuses
+from cogworker_django.store.status import Statuses
 from cogworker_django.worker.delivery import Delivery
 
 logger = logging.getLogger("cogworker")

@@ -8,7 +8,8 @@ from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 from cogworker_django.core.payload import Payload
-from cogworker_django.store.status import State, Statuses
+from cogworker_django.core.state import State
+from cogworker_django.store.status import Statuses
 from cogworker_django.store.trips import Note
 from cogworker_django.worker.gates import Alarm
 

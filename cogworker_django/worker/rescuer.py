@@ -10,6 +10,7 @@ from functools import partial
 from cogworker_django.core import codec
 from cogworker_django.core.errors import CogworkerError, ProcessDied, RedisUnavailable, UnreadablePayload
 from cogworker_django.core.payload import Payload, orphaned, read, unreadable
+from cogworker_django.core.state import State
 from cogworker_django.store.clock import RedisClock
 from cogworker_django.store.store import Store
 from cogworker_django.store.trips import queue_of
@@ -173,8 +174,17 @@ class Rescuer:
         if not self._store.recovery.bury(identity, token, encoded):
             return
         logger.error("buried %s jid=%s: %s", entry["class"], entry["jid"], entry["error_message"])
+        self._tell_failed(entry, queue_of(token))
         if payload is not None and self._deaths.wanted(entry["class"]):
             self._hand_over(partial(self._deaths.run, encoded, ProcessDied(entry["error_message"])))
+
+    def _tell_failed(self, entry: Payload, queue: str) -> None:
+        """The status of a buried job; a write beside, which changes nothing about it."""
+        fields = {name: entry[name] for name in ("error_class", "error_message")}
+        try:
+            self._store.statuses.write(entry["jid"], State.FAILED, entry["class"], queue, fields)
+        except CogworkerError as error:
+            logger.warning("the status of jid=%s could not be written: %s", entry["jid"], error)
 
     def _epitaph(self, raw: bytes, token: str) -> tuple[Payload | None, Payload]:
         now = time.time()

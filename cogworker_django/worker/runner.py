@@ -15,7 +15,8 @@ from cogworker_django.core.outcome import Failed, Outcome, Succeeded
 from cogworker_django.core.payload import Payload
 from cogworker_django.core.registry import Registry
 from cogworker_django.core.text import job_label
-from cogworker_django.definition import Job, Reporter, running, silent
+from cogworker_django.current import running
+from cogworker_django.definition import Job, Reporter, silent
 
 logger = logging.getLogger("cogworker")
 

@@ -8,7 +8,8 @@ import pytest
 
 from cogworker_django.api.queue import Queue
 from cogworker_django.core import codec
-from cogworker_django.definition import current_job, job
+from cogworker_django.current import current_job
+from cogworker_django.definition import job
 from tests.worker.rigs import Rigs, until
 
 NAMES = ["a_b", "a:b", "a", "b", "ü", "inprogress", "schedule", "1:a", "a.b@c/d-e", "x" * 128]

@@ -13,7 +13,8 @@ from cogworker_django.core.errors import UnknownJob
 from cogworker_django.core.middleware import Chain
 from cogworker_django.core.outcome import Failed, Outcome, Succeeded
 from cogworker_django.core.registry import Registry
-from cogworker_django.definition import Job, current_job, job
+from cogworker_django.current import current_job
+from cogworker_django.definition import Job, job
 from cogworker_django.worker.runner import Runner
 
 Calls = list[str]

@@ -1,0 +1,34 @@
+"""Where a job stands, as its status tells people (Reference 18)."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class State(StrEnum):
+    """Where a job stands."""
+
+    QUEUED = "queued"
+    WORKING = "working"
+    RETRYING = "retrying"
+    """It has failed and will run again."""
+    COMPLETE = "complete"
+    FAILED = "failed"
+    """It has failed for good, or was dropped by its hook."""
+
+
+STATUS_FIELDS = frozenset(
+    {
+        "status",
+        "update_time",
+        "class",
+        "queue",
+        "pct",
+        "message",
+        "result",
+        "result_omitted",
+        "error_class",
+        "error_message",
+    }
+)
+"""What a status says by itself, which `Job.store` must not overwrite."""
