@@ -14,7 +14,19 @@ import pytest
 
 from tests.support import ROOT, finished
 
-PROVED = ["pushed", "run", "retried", "died", "scheduled", "bulk", "recovered", "stopped"]
+PROVED = [
+    "pushed",
+    "run",
+    "retried",
+    "died",
+    "scheduled",
+    "followed",
+    "unique",
+    "remembered",
+    "bulk",
+    "recovered",
+    "stopped",
+]
 
 
 def demo(*words: str, **environ: str) -> subprocess.Popen[bytes]:

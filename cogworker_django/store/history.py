@@ -1,10 +1,10 @@
 """The history: one entry a run, for people (reference, section 19).
 
 Three lists, newest first: all runs, the successes, the failures. A trip adds its runs to each in one command and cuts
-what is too much in another, however many they are; a page is a piece of a list. Measured with 50,000 entries and 100 runs
-a trip, two lists cost the server 1.6 µs a run, and the sorted sets of upstream 5.5 (Redis 7.0) and 8 (Valkey 9), for
-nothing that the pages need: the entries arrive in the order of their ends anyhow. The runs of one job are searched for,
-2,000 entries a call, 50,000 in some 40 ms: an index would cost every run a command, and few runs are ever looked for.
+what is too much in another, however many they are; a page is a piece of a list. Measured with 50,000 entries and 100
+runs a trip, two lists cost the server 1.6 µs a run, and the sorted sets of upstream 5.5 (Redis 7.0) and 8 (Valkey 9),
+for nothing that the pages need: the entries arrive in the order of their ends anyhow. The runs of one job are searched
+for, 2,000 entries a call, 50,000 in some 40 ms: an index would cost every run a command, and few are ever looked for.
 """
 
 from __future__ import annotations

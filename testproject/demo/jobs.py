@@ -64,6 +64,15 @@ class Interrupted(Job):
             time.sleep(NEVER_FINISHED)
 
 
+class Closing(Job, unique="until_executed"):
+    """Closes a month: there is never more than one at it."""
+
+    def perform(self, month: str, seconds: float) -> None:
+        """Work for a while."""
+        time.sleep(seconds)
+        Run.objects.create(jid=self.jid, job="closing", note=month)
+
+
 @job(queue="low")
 def tidy_up(what: str) -> None:
     """Do what can wait."""

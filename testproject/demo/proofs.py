@@ -6,9 +6,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
-from cogworker_django import DeadSet, ProcessSet, Queue, RetrySet, ScheduledSet, Stats, WorkSet
-from demo.jobs import Flaky, Greeting, Interrupted, Slow, hopeless, import_row, punctual, tidy_up
+from cogworker_django import DeadSet, History, ProcessSet, Queue, RetrySet, ScheduledSet, Stats, Status, WorkSet
+from demo.jobs import Closing, Flaky, Greeting, Interrupted, Slow, hopeless, import_row, punctual, tidy_up
 from demo.models import Run
 from demo.stage import Stage
 
@@ -53,6 +54,9 @@ class Proofs:
         yield "retried", self.retried
         yield "died", self.died
         yield "scheduled", self.scheduled
+        yield "followed", self.followed
+        yield "unique", self.unique
+        yield "remembered", self.remembered
         yield "bulk", self.bulk
         yield "recovered", self.recovered
         yield "stopped", self.stopped
@@ -104,6 +108,38 @@ class Proofs:
         late = Run.objects.get(jid=jid).at - due
         _expect(-0.1 <= late <= PUNCTUAL, f"it should run within {PUNCTUAL:g} s of being due, not {late:+.2f} s")
         return f"due in {DELAY:g} s, run {late * 1000:.0f} ms after that"
+
+    def followed(self) -> str:
+        """A slow job tells how far it is while it runs, and what came out of it."""
+        jid = _accepted(Slow.perform_async(1.0))
+        _expect(Status.status(jid) in ("queued", "working"), "the slow job should be queued")
+        until(lambda: _told(jid).get("pct", 0) >= 50, "half of the slow job should be told")
+        message, state = _told(jid)["message"], Status.status(jid)
+        _expect(state == "working", f"it should be working meanwhile, not {state}")
+        until(lambda: Status.status(jid) == "complete", "the slow job should be complete")
+        _expect(_told(jid)["result"] == {"steps": 10}, "its result should be kept")
+        return f"working, {message}, complete, result {_told(jid)['result']}"
+
+    def unique(self) -> str:
+        """While a unique job waits or runs, another one like it is refused."""
+        jid = _accepted(Closing.perform_async("May", 0.5))
+        _expect(Closing.perform_async("May", 0.5) is None, "a second one for the same month should be refused")
+        other = _accepted(Closing.perform_async("June", 0.0))
+        until(lambda: _finished([jid, other]) == 2, "both months should have been closed")
+        until(lambda: Status.status(jid) == "complete", "the first closing should be complete")
+        again = _accepted(Closing.perform_async("May", 0.0))
+        until(lambda: _finished([again]) == 1, "May should have been closed once more")
+        return "the second of two refused, accepted again afterwards"
+
+    def remembered(self) -> str:
+        """The history tells of each run, the failures by themselves."""
+        runs, total = History.page(jid=self._pushed.flaky)
+        found = [run["status"] for run in runs]
+        _expect((found, total) == (["success", "failed", "failed"], 3), f"the flaky job should show so, not {found}")
+        failures, _ = History.page(status="failed", per_page=1)
+        _expect(failures[0]["error_message"] == "no way" or bool(failures[0]["backtrace"]), "a failure tells its error")
+        [today] = History.daily(days=1)
+        return f"{today.success} runs succeeded today, {today.failed} failed"
 
     def bulk(self) -> str:
         """A thousand jobs in one call, each run once."""
@@ -171,6 +207,10 @@ def _accepted(jid: str | None) -> str:
     if jid is None:
         raise NotProved("a push was refused")
     return jid
+
+
+def _told(jid: str) -> dict[str, Any]:
+    return Status.get(jid) or {}
 
 
 def _finished(jids: list[str]) -> int:
