@@ -19,6 +19,7 @@ from cogworker_django.api.attempts import attempts_of
 from cogworker_django.api.history import History
 from cogworker_django.api.intake import Intake
 from cogworker_django.api.jobsets import DeadSet, RetrySet, ScheduledSet
+from cogworker_django.api.periodic_set import PeriodicSet
 from cogworker_django.api.processes import ProcessSet, WorkSet
 from cogworker_django.api.queue import Queue, QueueSet
 from cogworker_django.api.stats import Stats, Throughput
@@ -38,6 +39,7 @@ from cogworker_django.core.version import VERSION as __version__
 from cogworker_django.current import current_job
 from cogworker_django.definition import Job, job
 from cogworker_django.pusher import Client
+from cogworker_django.schedule import periodic
 
 __all__ = [
     "Client",
@@ -49,6 +51,7 @@ __all__ = [
     "Job",
     "JobFailedError",
     "LockHeld",
+    "PeriodicSet",
     "ProcessDied",
     "ProcessSet",
     "Queue",
@@ -67,4 +70,5 @@ __all__ = [
     "attempts_of",
     "current_job",
     "job",
+    "periodic",
 ]

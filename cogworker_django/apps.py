@@ -3,7 +3,7 @@
 from django.apps import AppConfig
 from django.core.signals import setting_changed
 
-from cogworker_django import checks, conf, runtime
+from cogworker_django import checks, conf, runtime, schedule
 
 
 class CogworkerConfig(AppConfig):
@@ -17,6 +17,7 @@ class CogworkerConfig(AppConfig):
     def ready(self) -> None:
         """Say how the runtime is built, and import the modules in which the project defines its jobs."""
         runtime.install(conf.build_runtime)
+        schedule.periodic.default_zone = conf.default_zone
         setting_changed.connect(conf.reset_on_change, dispatch_uid="cogworker.runtime")
         checks.install()
         conf.import_jobs()

@@ -22,6 +22,8 @@ HOOKS_HINT = "Correct the dotted path, or what stands there."
 IMPORTS_ID = "cogworker.E003"
 IMPORTS_HINT = "Correct the name of the module, or take it out of IMPORTS."
 JOBS_ID = "cogworker.E004"
+ENTRIES_ID = "cogworker.E005"
+ENTRIES_HINT = 'Correct the entry where it is registered, or in COGWORKER["PERIODIC"].'
 JOBS_HINT = "Give each job a name of its own with the option name."
 
 
@@ -45,6 +47,7 @@ def _errors() -> Iterator[CheckMessage]:
     else:
         yield from _problems(lambda: conf.load_hooks(config), HOOKS_ID, HOOKS_HINT)
         yield from _problems(lambda: conf.import_listed(config), IMPORTS_ID, IMPORTS_HINT)
+        yield from _problems(lambda: conf.load_entries(config), ENTRIES_ID, ENTRIES_HINT)
     yield from (Error(problem, hint=JOBS_HINT, id=JOBS_ID) for problem in REGISTRY.problems())
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
 from cogworker_django.core import times
 from cogworker_django.core.arguments import checked, duplicate
 from cogworker_django.core.blueprint import Blueprint
 from cogworker_django.core.dispatch import Dispatcher, Push
+from cogworker_django.core.due import Due, due_after
 from cogworker_django.core.identity import new_jid, new_jids
 from cogworker_django.core.item import read_item
 from cogworker_django.core.middleware import Chain
@@ -27,11 +28,6 @@ from cogworker_django.core.unique import sealed
 BULK_SIZE = 1_000
 # Bytes of a payload, unless the settings say otherwise: 1 MiB (Contract 3).
 DEFAULT_MAX_PAYLOAD_BYTES = 1_048_576
-
-
-class _Due(NamedTuple):
-    delay: float | None
-    at: float
 
 
 class JobClient:
@@ -97,7 +93,7 @@ class JobClient:
             kwargs: keyword arguments.
         """
         wait = times.seconds(delay, "the delay")
-        due = _Due(wait, times.within_calendar(self._now() + wait, "the time after the delay"))
+        due = Due(wait, times.within_calendar(self._now() + wait, "the time after the delay"))
         return self._dispatch_one(self._prepared(blueprint, args, kwargs, new_jid(), due))
 
     def enqueue_at(
@@ -111,7 +107,7 @@ class JobClient:
             args: positional arguments.
             kwargs: keyword arguments.
         """
-        due = _Due(None, self.timestamp(when))
+        due = Due(None, self.timestamp(when))
         return self._dispatch_one(self._prepared(blueprint, args, kwargs, new_jid(), due))
 
     def timestamp(self, when: object) -> float:
@@ -179,10 +175,26 @@ class JobClient:
             raise _placed(error, len(pushes)) from error
         return self._dispatch_many(pushes)
 
-    def _prepared_item(self, item: Mapping[str, Any]) -> Push | None:
+    def prepare(self, item: Mapping[str, Any], riders: Mapping[str, Any]) -> Push | None:
+        """Do everything of `push` before the write.
+
+        Args:
+            item: as for `push`.
+            riders: fields of the package's own that travel in the payload.
+
+        Returns:
+            What to hand to `dispatch`; None if middleware did not proceed. The errors are those of `push`.
+        """
+        return self._prepared_item(item, riders)
+
+    def dispatch(self, push: Push) -> str | None:
+        """Write what was prepared; returns and raises as `push`."""
+        return self._dispatch_one(push)
+
+    def _prepared_item(self, item: Mapping[str, Any], riders: Mapping[str, Any] | None = None) -> Push | None:
         read = read_item(item, self._blueprint_named)
-        due = None if read.at is None else _Due(None, self.timestamp(read.at))
-        return self._prepared(read.blueprint, read.args, read.kwargs, read.jid or new_jid(), due)
+        due = None if read.at is None else Due(None, self.timestamp(read.at))
+        return self._prepared(read.blueprint, read.args, read.kwargs, read.jid or new_jid(), due, riders)
 
     def _prepare_each(self, blueprint: Blueprint, calls: list[Sequence[Any]], pushes: list[Push | None]) -> None:
         for args, jid in zip(calls, new_jids(len(calls)), strict=True):
@@ -205,7 +217,13 @@ class JobClient:
         return None if job_class is None else job_class.cogworker_blueprint
 
     def _prepared(
-        self, blueprint: Blueprint, args: Sequence[Any], kwargs: Mapping[str, Any], jid: str, due: _Due | None
+        self,
+        blueprint: Blueprint,
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
+        jid: str,
+        due: Due | None,
+        riders: Mapping[str, Any] | None = None,
     ) -> Push | None:
         """Everything before the write; None if middleware did not proceed."""
         blueprint.check_call(args, kwargs)
@@ -215,13 +233,15 @@ class JobClient:
             jid,
             self._now(),
         )
+        if riders:
+            payload |= riders
         if due is not None:
             payload["at"] = due.at
         if not self._chain.empty:
             admitted = self._admitted(payload)
             if admitted is None:
                 return None
-            payload, due = admitted, _due_after(admitted, due)
+            payload, due = admitted, due_after(admitted, due)
         return self._encoded(payload, due)
 
     def _admitted(self, payload: Payload) -> Payload | None:
@@ -237,7 +257,7 @@ class JobClient:
         self._chain.invoke(admit, offered["class"], offered, offered["queue"], self._redis)
         return rechecked(offered) if admitted else None
 
-    def _encoded(self, payload: Payload, due: _Due | None) -> Push:
+    def _encoded(self, payload: Payload, due: Due | None) -> Push:
         delay = at = None
         now = self._now()
         if due is not None and due.delay is not None and due.delay > 0:
@@ -259,15 +279,6 @@ class JobClient:
             jids += self._dispatcher.push(admitted[start : start + BULK_SIZE])
         answers = iter(jids)
         return [None if push is None else next(answers) for push in pushes]
-
-
-def _due_after(payload: Payload, due: _Due | None) -> _Due | None:
-    """When the job is due after middleware had it: what it left in ``at``, if that is not what it found."""
-    at = payload.get("at")
-    if at is None:
-        payload.pop("at", None)
-        return None
-    return due if due is not None and at == due.at else _Due(None, times.due(at, times.refuse_naive))
 
 
 def _as_tuple(args: object) -> tuple[Any, ...]:

@@ -17,10 +17,11 @@ from django.conf import settings
 from django.utils.module_loading import autodiscover_modules
 from django.utils.timezone import make_aware
 
-from cogworker_django import runtime
+from cogworker_django import runtime, schedule
 from cogworker_django.cache_target import cache_target
 from cogworker_django.client import JobClient
 from cogworker_django.core.config import PLACE, Config
+from cogworker_django.core.entry import Entry, entries
 from cogworker_django.core.errors import ConfigurationError
 from cogworker_django.core.middleware import Chain
 from cogworker_django.core.redis_target import RedisTarget
@@ -96,6 +97,16 @@ def import_listed(config: Config) -> None:
     problems.check()
 
 
+def load_entries(config: Config) -> tuple[Entry, ...]:
+    """Check the periodic entries of the code and of the settings.
+
+    Raises:
+        ConfigurationError: with every fault, each naming its entry and field.
+    """
+    declared = [*schedule.periodic.declared, *schedule.from_settings(config.periodic)]
+    return entries(declared, REGISTRY, zone=default_zone(), catch_up=config.periodic_catch_up)
+
+
 def build_runtime(*, concurrency: int | None = None) -> runtime.Runtime:
     """Build what a process has of the package. Nothing connects yet.
 
@@ -126,6 +137,11 @@ def build_runtime(*, concurrency: int | None = None) -> runtime.Runtime:
         server_chain=hooks.server_chain,
         death_handlers=hooks.death_handlers,
     )
+
+
+def default_zone() -> str:
+    """The zone of periodic entries that name none."""
+    return str(settings.TIME_ZONE)
 
 
 def reset_on_change(*, setting: str, **_: object) -> None:

@@ -32,6 +32,8 @@ RESERVED = frozenset(
 )
 # Every field of the periodic runner begins so and is as reserved.
 RESERVED_PREFIX = "periodic_"
+# The periodic entry that a job is a run of, and the time that it was due, epoch seconds.
+PERIODIC_NAME, PERIODIC_SLOT = "periodic_name", "periodic_slot"
 
 # Names the lock of a unique job; whoever removes such a job frees the lock by it.
 UNIQUE_DIGEST = "unique_digest"

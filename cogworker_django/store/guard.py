@@ -158,10 +158,11 @@ def copy_name(keys: Keys, key: str, now: float) -> str:
 def _fixed(keys: Keys) -> dict[str, str]:
     return {
         **dict.fromkeys((keys.schedule, keys.retry, keys.dead), "zset"),
-        **dict.fromkeys((keys.queues, keys.paused_queues), "set"),
+        **dict.fromkeys((keys.queues, keys.paused_queues, keys.periodic_disabled), "set"),
         **dict.fromkeys((keys.unsettled, keys.set_aside, keys.schedule_bell), "list"),
         **dict.fromkeys((keys.processed, keys.failed, keys.orphaned), "string"),
-        keys.beats: "hash",
+        **dict.fromkeys((keys.beats, keys.periodic_entries, keys.periodic_seen), "hash"),
+        **dict.fromkeys((keys.periodic_slots, keys.periodic_runs), "hash"),
     }
 
 

@@ -23,6 +23,11 @@ class Keys:
         self.orphaned = f"{prefix}orphaned"
         self.unsettled = f"{prefix}unsettled"
         self.set_aside = f"{prefix}quarantine:unsettled:records"
+        self.periodic_entries = f"{prefix}periodic:entries"
+        self.periodic_seen = f"{prefix}periodic:seen"
+        self.periodic_slots = f"{prefix}periodic:slots"
+        self.periodic_disabled = f"{prefix}periodic:disabled"
+        self.periodic_runs = f"{prefix}periodic:runs"
         self.processed = f"{prefix}stats:processed"
         self.failed = f"{prefix}stats:failed"
         # Never written: deleting it is a script's harmless first write, after which a full server (maxmemory)

@@ -79,7 +79,7 @@ class Queues:
         args: list[Arg] = [queue, keys.prefix, self._lock_ttl, self._statuses.ttl, 4 if accompanied else 1]
         if accompanied:
             for job in batch:
-                args += (job.raw, *self._company(job))
+                args += (job.raw, *self.company(job))
         else:
             args.extend(job.raw for job in batch)
         refused: list[int] = self._gateway.run("push", (keys.queue(queue), keys.bell(queue), keys.queues), args)
@@ -90,11 +90,11 @@ class Queues:
         args: list[Arg] = [keys.prefix, self._lock_ttl, self._statuses.ttl]
         for job in batch:
             args += ("at", repr(job.at)) if job.delay is None else ("in", repr(job.delay))
-            args += (job.raw, *self._company(job))
+            args += (job.raw, *self.company(job))
         refused: list[int] = self._gateway.run("schedule", (keys.schedule, keys.schedule_bell), args)
         return refused
 
-    def _company(self, job: NewJob) -> tuple[str, str, str]:
+    def company(self, job: NewJob) -> tuple[str, str, str]:
         """What goes with a job: its id, the digest of its lock and its status."""
         payload = job.payload
         if not self._statuses.ttl:

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from cogworker_django.core import codec
+from cogworker_django.core.state import State
 from cogworker_django.store.attempts import Attempt, Attempts
 from cogworker_django.store.clock import RedisClock
 from cogworker_django.store.jobset_reader import SetName
@@ -30,6 +32,8 @@ class Subject:
     """The digest of a unique job's lock, and the id by which the job holds it."""
     record: Record | None = None
     """What people are told about the run."""
+    entry: tuple[str, int | None] | None = None
+    """The name and the slot of the periodic entry that it is a run of; no slot when somebody ran it by hand."""
 
 
 class Settlements:
@@ -57,12 +61,14 @@ class Settlements:
     def success(self, job: Subject) -> Settlement:
         """A success with something to clear: the attempts of earlier failures, the orphan counter, a lock."""
         beside = [*self._attempts.cleared(job.jid), *self._uncounted(job), *self._freed(job)]
+        beside += self._entry_told(job, State.COMPLETE)
         return Settlement(token=job.token, jid=job.jid, kind=Counted.PROCESSED, beside=beside, record=job.record)
 
     def retry(self, job: Subject, entry: bytes, delay: float, attempt: Attempt) -> Settlement:
         """A failure that runs again after `delay` seconds on Redis's clock (reference, 12.3)."""
         filing = Filing(set=SetName.RETRY, score=self._clock.now() + delay, entry=entry)
         beside = [*self._attempts.recorded(job.jid, attempt), *self._uncounted(job), *self._kept(job, delay)]
+        beside += self._entry_told(job, State.RETRYING)
         return self._failure(job, filing, beside=beside, outlook=f"runs again in {delay:.0f} s")
 
     def dead(
@@ -71,16 +77,21 @@ class Settlements:
         """A failure that ends in dead; `settled` is called once this process's write has put it there."""
         now = self._clock.now()
         beside = [*self._attempts.recorded(job.jid, attempt)] if attempt else []
-        beside += [*self._uncounted(job), *self._freed(job), *self._jobsets.dead_trim_commands(now)]
+        beside += [*self._uncounted(job), *self._freed(job), *self._entry_told(job, State.FAILED)]
+        beside += [*self._jobsets.dead_trim_commands(now)]
         filing = Filing(set=SetName.DEAD, score=now, entry=entry)
         return self._failure(job, filing, beside=beside, outlook="goes to dead", settled=settled)
 
     def discarded(self, job: Subject, attempt: Attempt) -> Settlement:
         """A failure that its hook dropped: counted, in the attempts log, and nowhere else."""
         beside = [*self._attempts.recorded(job.jid, attempt), *self._uncounted(job), *self._freed(job)]
-        outlook = "is dropped by its hook"
         return Settlement(
-            token=job.token, jid=job.jid, kind=Counted.FAILED, beside=beside, outlook=outlook, record=job.record
+            token=job.token,
+            jid=job.jid,
+            kind=Counted.FAILED,
+            beside=[*beside, *self._entry_told(job, State.FAILED)],
+            outlook="is dropped by its hook",
+            record=job.record,
         )
 
     def handed_over(self, settlement: Settlement) -> Settlement:
@@ -108,6 +119,14 @@ class Settlements:
     def _uncounted(self, job: Subject) -> list[Command]:
         """A job that got to finish did not kill its process (reference, R38)."""
         return [["DEL", self._keys.orphanings(job.jid)]] if job.orphaned else []
+
+    def _entry_told(self, job: Subject, outcome: State) -> list[Command]:
+        """What became of the last run of a periodic entry."""
+        if job.entry is None:
+            return []
+        name, slot = job.entry
+        told = {"jid": job.jid, "slot": slot, "outcome": outcome, "finished_at": self._clock.now()}
+        return [["HSET", self._keys.periodic_runs, name, codec.encode(told).decode()]]
 
     def _freed(self, job: Subject) -> list[Command]:
         """The job has left for good: others like it may come (reference, 17.2)."""

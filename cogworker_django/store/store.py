@@ -13,6 +13,7 @@ from cogworker_django.store.guard import Guard
 from cogworker_django.store.history import DAY, RunHistory
 from cogworker_django.store.jobsets import JobSets
 from cogworker_django.store.keys import Keys
+from cogworker_django.store.periodic import PeriodicStore
 from cogworker_django.store.process_reader import ProcessReader
 from cogworker_django.store.processes import Processes
 from cogworker_django.store.queue_reader import QueueReader
@@ -43,6 +44,9 @@ class Store:
         self.statuses = Statuses(self.gateway, config.status.expiration if config.status else None)
         self.history = _history(self.gateway, config.history)
         self.queues = Queues(self.gateway, self.statuses, lock_ttl=config.unique_lock_ttl)
+        self.periodic = PeriodicStore(
+            self.gateway, self.queues, lock_ttl=config.unique_lock_ttl, status_ttl=self.statuses.ttl
+        )
         self.queue_reader = QueueReader(self.gateway)
         self.jobsets = JobSets(
             self.gateway,

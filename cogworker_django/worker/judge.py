@@ -14,6 +14,8 @@ from cogworker_django.core.outcome import Fate, Verdict
 from cogworker_django.core.payload import (
     INTERRUPT_DELAY,
     MAX_INTERRUPTS,
+    PERIODIC_NAME,
+    PERIODIC_SLOT,
     UNIQUE_DIGEST,
     Payload,
     check_shape,
@@ -38,8 +40,8 @@ from cogworker_django.worker.recorder import Recorder, Run
 
 logger = logging.getLogger("cogworker")
 
-MARK = f'"{UNIQUE_DIGEST}"'.encode()
-"""Is in the bytes of a unique job, so that those of others need not be read for it."""
+UNIQUE_MARK, PERIODIC_MARK = f'"{UNIQUE_DIGEST}"'.encode(), f'"{PERIODIC_NAME}"'.encode()
+"""Are in the bytes of a unique job and of one of a periodic entry, so that those of others need not be read for it."""
 
 
 class Judge:
@@ -70,7 +72,7 @@ class Judge:
     def success(self, delivery: Delivery, payload: Payload, result: object, run: Run) -> Settlement | None:
         """The settlement of a success; None when nothing is to be written but that it is done."""
         record = self._recorder.success(delivery, run, result)
-        plain = not delivery.orphaned and "retry_count" not in payload and MARK not in delivery.raw
+        plain = not delivery.orphaned and "retry_count" not in payload and not _is_marked(delivery.raw)
         if plain:
             return None if record is None else self._settlements.recorded(delivery.token, record)
         return self._settlements.success(_subject(delivery, read(delivery.raw)["jid"], record))
@@ -181,14 +183,19 @@ def label_of(delivery: Delivery) -> str:
     return job_label(payload["class"], payload["jid"])
 
 
+def _is_marked(raw: bytes) -> bool:
+    return UNIQUE_MARK in raw or PERIODIC_MARK in raw
+
+
 def _subject(delivery: Delivery, jid: str, record: Record | None) -> Subject:
     """What the store must know of a job; its lock as it was pushed, whatever the run did to it."""
-    lock = None
-    if MARK in delivery.raw:
+    lock = entry = None
+    if _is_marked(delivery.raw):
         payload = read(delivery.raw)
-        digest = digest_in(payload)
+        digest, name, slot = digest_in(payload), payload.get(PERIODIC_NAME), payload.get(PERIODIC_SLOT)
         lock = (digest, payload["jid"]) if digest else None
-    return Subject(token=delivery.token, jid=jid, orphaned=delivery.orphaned, lock=lock, record=record)
+        entry = (name, slot if type(slot) is int else None) if type(name) is str else None
+    return Subject(token=delivery.token, jid=jid, orphaned=delivery.orphaned, lock=lock, record=record, entry=entry)
 
 
 def _still_a_job(delivery: Delivery, payload: Payload) -> Payload:

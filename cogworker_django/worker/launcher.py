@@ -8,9 +8,10 @@ import queue
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FrameType
 
+from cogworker_django.core.entry import Entry
 from cogworker_django.core.errors import CogworkerError, RedisUnavailable
 from cogworker_django.core.version import VERSION
 from cogworker_django.core.worker_options import WorkerOptions
@@ -42,6 +43,7 @@ class Launcher:
     Args:
         runtime: settings, store, registry and middleware.
         options: flags, file and environment, resolved.
+        entries: the periodic entries, checked.
         before: called on a processor thread before each job.
         after: called after each job.
     """
@@ -50,12 +52,14 @@ class Launcher:
         self,
         runtime: Runtime,
         options: WorkerOptions,
+        entries: Sequence[Entry] = (),
         *,
         before: Callable[[], None],
         after: Callable[[], None],
     ) -> None:
         self._runtime = runtime
         self._options = options
+        self._entries = entries
         self._before = before
         self._after = after
         # The only queue that a signal handler may put into (style anchors, part 5).
@@ -114,7 +118,13 @@ class Launcher:
 
     def _worker(self, reliable: bool) -> Worker:
         options = self._options
-        plan = Plan(concurrency=options.concurrency, queues=options.queues, reliable=reliable, tag=options.tag)
+        plan = Plan(
+            concurrency=options.concurrency,
+            queues=options.queues,
+            reliable=reliable,
+            tag=options.tag,
+            entries=self._entries,
+        )
         return Worker(self._runtime, plan, before=self._before, after=self._after, on_command=self._commands.put)
 
     def _told_to_stop(self, seconds: float) -> bool:

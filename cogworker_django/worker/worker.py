@@ -10,8 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from cogworker_django.core.entry import Entry
 from cogworker_django.core.identity import new_identity
 from cogworker_django.core.version import VERSION
+from cogworker_django.features.firing import Firing
 from cogworker_django.runtime import Runtime
 from cogworker_django.store.jobset_reader import jid_of
 from cogworker_django.store.jobsets import SetName
@@ -34,10 +36,14 @@ from cogworker_django.worker.reports import Reports
 from cogworker_django.worker.rescuer import Rescuer
 from cogworker_django.worker.runner import Runner
 from cogworker_django.worker.scheduler import Scheduler
+from cogworker_django.worker.ticker import Ticker
 from cogworker_django.worker.upkeep import Task, Upkeep
 from cogworker_django.worker.work import Work
 
 logger = logging.getLogger("cogworker")
+
+SHOWN_FOR = 3
+"""Rounds of upkeep after which a periodic entry that no process shows any more is taken off."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +54,8 @@ class Plan:
     queues: Sequence[tuple[str, int]]
     reliable: bool
     tag: str = ""
+    entries: Sequence[Entry] = ()
+    """The periodic entries that it fires."""
 
     @property
     def names(self) -> list[str]:
@@ -107,6 +115,7 @@ class Worker:
         self.work = Work(self.processors)
         self.heartbeat = self._make_heartbeat()
         self._keeper = self._make_keeper()
+        self._ticker = self._make_ticker(runtime)
         self._rescuer = self._make_rescuer()
         self._upkeep = self._make_upkeep()
         self._closing = Closing(store, self.identity, self.exchange, self._handout, self._runner)
@@ -117,6 +126,7 @@ class Worker:
             processor.start()
         self._keeper.start()
         self._scheduler.start()
+        self._ticker.start()
         self._upkeep.start()
         self.heartbeat.start()
 
@@ -148,6 +158,7 @@ class Worker:
     def finish(self) -> None:
         """Settles what has finished, puts back what has not, and takes the process off."""
         self._scheduler.stop()
+        self._ticker.stop()
         self._upkeep.stop()
         everything_back = self._closing.settle_and_put_back()
         self._closing.run_hooks()
@@ -239,6 +250,7 @@ class Worker:
             Task("filing", Filer(self._store.unsettled, self._deaths, self._handout.add_chore).look),
             Task("reconciling", self._reconcile),
             Task("trimming the history", self._trim_history),
+            Task("showing periodic entries", self._show_entries),
             Task("listing queues", lambda: self._store.processes.list_queues(self._plan.names)),
         ]
         return Upkeep(tasks, self._outages, interval=self._config.recovery_interval)
@@ -250,6 +262,16 @@ class Worker:
     def _trim_history(self) -> None:
         if self._store.history.max_entries:
             self._store.history.trim()
+
+    def _show_entries(self) -> None:
+        shown = {entry.name: entry.published() for entry in self._plan.entries}
+        if shown:
+            self._store.periodic.publish(shown, SHOWN_FOR * self._config.recovery_interval)
+
+    def _make_ticker(self, runtime: Runtime) -> Ticker:
+        periodic, clock = self._store.periodic, self._store.clock
+        firing = Firing(periodic, runtime.client)
+        return Ticker(self._plan.entries, periodic, firing, clock, self._outages, quiet=lambda: self.quiet)
 
     def _reconcile(self) -> None:
         self.exchange.suspect()

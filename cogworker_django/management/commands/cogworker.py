@@ -79,7 +79,10 @@ class Command(BaseCommand):
         if told.processes > 1:
             logger.warning("processes is %d, but only one process is run", told.processes)
         connections.watch()
-        launcher = Launcher(runtime.current(), told, before=connections.before_job, after=connections.after_job)
+        entries = conf.load_entries(conf.load_config())
+        launcher = Launcher(
+            runtime.current(), told, entries, before=connections.before_job, after=connections.after_job
+        )
         return launcher.run()
 
     def _refuse(self, *problems: str) -> NoReturn:
