@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 from cogworker_django.core.cron import Cron
 from cogworker_django.core.entry import Declaration
@@ -27,7 +27,11 @@ class Periodic:
         self.default_zone: Callable[[], str] = lambda: "UTC"
         """The zone of entries that name none."""
 
-    def __call__(self, cron: str, job: Target | str | None = None, /, **fields: Any) -> Any:
+    @overload
+    def __call__(self, cron: str, /, **fields: Any) -> Callable[[Target], Target]: ...
+    @overload
+    def __call__(self, cron: str, job: Target, /, **fields: Any) -> Target: ...
+    def __call__(self, cron: str, job: Any = None, /, **fields: Any) -> Any:
         """Register an entry: ``periodic("0 4 * * *", ReportJob, name="nightly")``, or as a decorator above ``@job``.
 
         Args:
@@ -46,7 +50,7 @@ class Periodic:
             self.declared.append(Declaration(place, {"cron": cron, "job": target, **fields}))
             return target
 
-        return register if job is None else register(job)  # type: ignore[arg-type]  # a name too
+        return register if job is None else register(job)
 
     def upcoming(
         self, cron: str, timezone: str | None = None, *, after: datetime | None = None, count: int = 5

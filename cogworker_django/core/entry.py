@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,13 +10,12 @@ from cogworker_django.core import codec
 from cogworker_django.core.arguments import checked
 from cogworker_django.core.blueprint import Blueprint
 from cogworker_django.core.cron import Cron
-from cogworker_django.core.names import check_queue
+from cogworker_django.core.names import check_job_name, check_queue
 from cogworker_django.core.options import check_retry, check_unique
 from cogworker_django.core.registry import Registry
 from cogworker_django.core.settings import Problems
 from cogworker_django.core.text import described, error_message
 
-NAME = re.compile(r"[\w.:@/ -]{1,128}")
 OPTIONS = ("queue", "retry", "unique")
 KEYS = ("cron", "job", "name", "args", "kwargs", "timezone", "catch_up", *OPTIONS)
 
@@ -101,8 +99,7 @@ class _Reader:
         """The entry; None when something is wrong with it."""
         for key in self._fields.keys() - set(KEYS):
             self._fault(str(key), f"is no field of an entry: use {', '.join(KEYS)}")
-        if not isinstance(self.name, str) or not NAME.fullmatch(self.name):
-            self._fault("name", "must be 1 to 128 letters, digits, blanks or any of _ . : @ / -")
+        self._checked("name", lambda: check_job_name(self.name))
         blueprint = self._blueprint(registry)
         cron = self._checked("cron", lambda: Cron(self._fields.get("cron"), "UTC"))  # type: ignore[arg-type]  # checked there
         given = self._fields.get("timezone")

@@ -74,6 +74,11 @@ def use_every_script(store: Store) -> None:
     store.statistics.summary()
     store.history.search("all", jid(1))
     store.history.trim()
+    store.periodic.fire("entry", 5, push(21))
+    store.periodic.skip("entry", 6)
+    store.periodic.publish({"entry": b"{}"}, 60.0)
+    store.periodic.disable("entry")
+    store.periodic.enable("entry")
     store.attempts.of(jid(2))
 
     store.bells(block=1.0).put_back(store.keys.bell("default"), b"1")

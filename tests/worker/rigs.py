@@ -15,6 +15,7 @@ from cogworker_django import definition
 from cogworker_django.client import JobClient
 from cogworker_django.core import codec
 from cogworker_django.core.config import Config
+from cogworker_django.core.entry import Entry
 from cogworker_django.core.errors import RedisUnavailable
 from cogworker_django.core.identity import new_jid
 from cogworker_django.core.middleware import Chain
@@ -136,6 +137,7 @@ class Rig:
         handlers: death handlers.
         before: called before each run on the worker's thread.
         after: called after each run.
+        entries: the periodic ones.
         settings: further fields of `Config`; status and history are off unless they are asked for.
     """
 
@@ -150,6 +152,7 @@ class Rig:
         handlers: Sequence[Callable[..., Any]] = (),
         before: Callable[[], None] = lambda: None,
         after: Callable[[], None] = lambda: None,
+        entries: Sequence[Entry] = (),
         **settings: Any,
     ) -> None:
         plain: dict[str, Any] = {"status": None, "history": None}
@@ -173,7 +176,7 @@ class Rig:
         )
         self.worker = Worker(
             self.runtime,
-            Plan(concurrency=concurrency, queues=queues, reliable=reliable),
+            Plan(concurrency=concurrency, queues=queues, reliable=reliable, entries=entries),
             before=before,
             after=after,
             on_command=self.commands.append,
@@ -208,7 +211,13 @@ class Rig:
         self._started = False
         self.faults.away = True
         self.worker.close()
-        for part in (self.worker._scheduler, self.worker._upkeep, self.worker._keeper, self.worker.heartbeat):
+        for part in (
+            self.worker._scheduler,
+            self.worker._ticker,
+            self.worker._upkeep,
+            self.worker._keeper,
+            self.worker.heartbeat,
+        ):
             part.stop()
 
     def push(self, name: str, *args: Any, **fields: Any) -> str:
