@@ -20,6 +20,7 @@ PROVED = [
     "retried",
     "died",
     "scheduled",
+    "periodic",
     "followed",
     "unique",
     "remembered",

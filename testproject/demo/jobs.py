@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from cogworker_django import Job, current_job, job
+from cogworker_django import Job, current_job, job, periodic
 from demo.models import Run
 
 logger = logging.getLogger("demo")
@@ -77,6 +77,13 @@ class Closing(Job, unique="until_executed"):
 def tidy_up(what: str) -> None:
     """Do what can wait."""
     _record("tidy up", what)
+
+
+@periodic("* * * * *", name="every minute")
+@job
+def minute_by_minute() -> None:
+    """Run once a minute."""
+    _record("every minute", "")
 
 
 @job

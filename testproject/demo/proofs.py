@@ -8,7 +8,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from cogworker_django import DeadSet, History, ProcessSet, Queue, RetrySet, ScheduledSet, Stats, Status, WorkSet
+from cogworker_django import (
+    DeadSet,
+    History,
+    PeriodicSet,
+    ProcessSet,
+    Queue,
+    RetrySet,
+    ScheduledSet,
+    Stats,
+    Status,
+    WorkSet,
+)
 from demo.jobs import Closing, Flaky, Greeting, Interrupted, Slow, hopeless, import_row, punctual, tidy_up
 from demo.models import Run
 from demo.stage import Stage
@@ -54,6 +65,7 @@ class Proofs:
         yield "retried", self.retried
         yield "died", self.died
         yield "scheduled", self.scheduled
+        yield "periodic", self.periodic
         yield "followed", self.followed
         yield "unique", self.unique
         yield "remembered", self.remembered
@@ -108,6 +120,21 @@ class Proofs:
         late = Run.objects.get(jid=jid).at - due
         _expect(-0.1 <= late <= PUNCTUAL, f"it should run within {PUNCTUAL:g} s of being due, not {late:+.2f} s")
         return f"due in {DELAY:g} s, run {late * 1000:.0f} ms after that"
+
+    def periodic(self) -> str:
+        """An entry of each minute has run once for its latest minute, and runs when it is told to."""
+        until(lambda: PeriodicSet().find("every minute") is not None, "the entry should show")
+        entry = PeriodicSet().find("every minute")
+        _expect(entry is not None and entry.last_slot is not None, "it should have been fired")
+        assert entry is not None
+        assert entry.last_slot is not None
+        runs = Run.objects.filter(job="every minute")
+        until(lambda: runs.exists(), "its job should have run")
+        minutes = 1 + (time.time() - entry.last_slot.timestamp()) // 60
+        _expect(runs.count() <= minutes + 1, f"two processes should fire each minute once, not {runs.count()} times")
+        jid = entry.run_now()
+        until(lambda: _finished([jid]) == 1, "it should have run when it was told to")
+        return f"fired at {entry.last_slot:%H:%M} UTC, run by hand, next at {entry.next_slot:%H:%M %Z}"
 
     def followed(self) -> str:
         """A slow job tells how far it is while it runs, and what came out of it."""

@@ -39,6 +39,17 @@ def touch(path: str) -> None:
         Path(path).touch()
 
 
+@job(name="tick")
+def tick(path: str) -> None:
+    """Note which slot of which entry this is the job of."""
+    running = current_job()
+    assert running is not None
+    with recorded():
+        words = (running.payload["periodic_name"].replace(" ", ""), running.payload["periodic_slot"], running.jid)
+        with Path(path).open("a", encoding="ascii") as file:
+            print(*words, file=file)
+
+
 @job(name="fail_after")
 def fail_after(seconds: float) -> None:
     """Take a while and fail."""
