@@ -169,7 +169,10 @@ def test_the_times_are_those_of_cronsim(seeded: random.Random) -> None:
     for expression, zone, start in triples(seeded, TRIPLES, PLAIN_ZONES):
         if any("/" in field.text and field.text[0] != "*" and "-" not in field.text for field in fields(expression)):
             continue
-        theirs = CronSim(expression.text, datetime.fromtimestamp(start, ZoneInfo(zone)))
+        begin = datetime.fromtimestamp(start, ZoneInfo(zone))
+        if begin.fold:
+            continue  # in the hour that comes twice it begins with times that have passed
+        theirs = CronSim(expression.text, begin)
         cron, epoch = Cron(expression.text, zone), start
         for _ in range(NEXT):
             epoch = cron.next_after(epoch)
