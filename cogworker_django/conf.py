@@ -122,7 +122,7 @@ def build_runtime(*, concurrency: int | None = None) -> runtime.Runtime:
     hooks = load_hooks(config)
     store = Store(config)
     client = JobClient(
-        RedisDispatcher(store.queues),
+        runtime.Switch(RedisDispatcher(store.queues)),
         registry=REGISTRY,
         chain=hooks.client_chain,
         redis=store.client,

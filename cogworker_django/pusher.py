@@ -13,10 +13,21 @@ from typing import Any, ClassVar
 
 from cogworker_django import runtime
 from cogworker_django.core.blueprint import Blueprint
+from cogworker_django.core.payload import Payload
+
+
+class _Jobs:
+    """What was pushed of a job class, in fake mode."""
+
+    def __get__(self, instance: object, owner: type[Enqueuing]) -> list[Payload]:
+        return runtime.bench().jobs(owner.cogworker_blueprint.name)
 
 
 class Enqueuing:
     """The class methods that enqueue a job class; `Job` inherits them."""
+
+    jobs: ClassVar = _Jobs()
+    """Under test, in fake mode (Contract 8): the payloads of what was pushed and not performed, oldest first."""
 
     cogworker_blueprint: ClassVar[Blueprint]
     """What all pushes of the class have in common."""
@@ -94,6 +105,28 @@ class Enqueuing:
         return runtime.current().client.enqueue_bulk(cls.cogworker_blueprint, calls)
 
     @classmethod
+    def perform_one(cls) -> None:
+        """Under test, in fake mode: perform the oldest; raises `testing.EmptyQueueError`, and what the job raises."""
+        runtime.bench().perform_one(cls.cogworker_blueprint.name)
+
+    @classmethod
+    def drain(cls, until: datetime | float | None = None) -> int:
+        """Under test, in fake mode: perform all, those included that are pushed meanwhile.
+
+        Args:
+            until: also scheduled ones, due by this time: a datetime or epoch seconds.
+
+        Returns:
+            How many were performed.
+        """
+        return runtime.bench().drain(cls.cogworker_blueprint.name, until)
+
+    @classmethod
+    def clear(cls) -> None:
+        """Under test, in fake mode: forget what was pushed."""
+        runtime.bench().clear(cls.cogworker_blueprint.name)
+
+    @classmethod
     async def aperform_async(cls, /, *args: Any, **kwargs: Any) -> str | None:
         """Do `perform_async` without blocking the event loop."""
         return await asyncio.to_thread(cls.perform_async, *args, **kwargs)
@@ -143,6 +176,23 @@ class Pusher:
     def perform_bulk(self, calls: Iterable[Sequence[Any]], /) -> list[str | None]:
         """Enqueue the job many times; see `Enqueuing.perform_bulk`."""
         return runtime.current().client.enqueue_bulk(self.cogworker_blueprint, calls)
+
+    @property
+    def jobs(self) -> list[Payload]:
+        """See `Enqueuing.jobs`."""
+        return runtime.bench().jobs(self.cogworker_blueprint.name)
+
+    def perform_one(self) -> None:
+        """See `Enqueuing.perform_one`."""
+        runtime.bench().perform_one(self.cogworker_blueprint.name)
+
+    def drain(self, until: datetime | float | None = None) -> int:
+        """See `Enqueuing.drain`."""
+        return runtime.bench().drain(self.cogworker_blueprint.name, until)
+
+    def clear(self) -> None:
+        """See `Enqueuing.clear`."""
+        runtime.bench().clear(self.cogworker_blueprint.name)
 
     async def aperform_async(self, /, *args: Any, **kwargs: Any) -> str | None:
         """Do `perform_async` without blocking the event loop."""

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from cogworker_django.client import JobClient
 from cogworker_django.core.config import Config
+from cogworker_django.core.dispatch import Bench, Dispatcher, Push
 from cogworker_django.core.errors import ConfigurationError
 from cogworker_django.core.middleware import Chain
 from cogworker_django.core.registry import Registry
@@ -45,6 +46,7 @@ class _Holder:
     def __init__(self) -> None:
         self.factory: Callable[[], Runtime] | None = None
         self.runtime: Runtime | None = None
+        self.substitute: Dispatcher | None = None
         self.renew_lock()
 
     def renew_lock(self) -> None:
@@ -95,6 +97,47 @@ def reset() -> None:
     """Drop the runtime; the next `current` builds it anew. For changed settings and for tests."""
     with _HOLDER.lock:
         _HOLDER.runtime = None
+
+
+class Switch:
+    """Hands pushes on: to Redis, or to what stands in for it under test.
+
+    Args:
+        real: the dispatcher of real life.
+    """
+
+    def __init__(self, real: Dispatcher) -> None:
+        self._real = real
+
+    def push(self, pushes: Sequence[Push]) -> list[str | None]:
+        """Write jobs; see `Dispatcher.push`."""
+        return (_HOLDER.substitute or self._real).push(pushes)
+
+
+def substitute(dispatcher: Dispatcher | None) -> Dispatcher | None:
+    """Have something else take what is pushed, in the whole process.
+
+    Args:
+        dispatcher: it; None for Redis.
+
+    Returns:
+        What took it before.
+    """
+    with _HOLDER.lock:
+        before, _HOLDER.substitute = _HOLDER.substitute, dispatcher
+        return before
+
+
+def bench() -> Bench:
+    """Get what keeps the jobs of a test.
+
+    Raises:
+        RuntimeError: nothing does: the mode is not fake.
+    """
+    held = _HOLDER.substitute
+    if isinstance(held, Bench):
+        return held
+    raise RuntimeError("jobs are kept in fake mode only: call cogworker_django.testing.fake() before")
 
 
 def _after_fork() -> None:

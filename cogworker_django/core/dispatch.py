@@ -6,7 +6,8 @@ In a worker or a web process Redis is behind it; under test it may be a list.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from datetime import datetime
+from typing import Protocol, runtime_checkable
 
 import msgspec
 
@@ -45,4 +46,29 @@ class Dispatcher(Protocol):
             RedisUnavailable: Redis is away.
             RedisRefused: Redis refused the write.
         """
+        ...
+
+
+@runtime_checkable
+class Bench(Protocol):
+    """A dispatcher under test that keeps jobs, and performs them when it is told to (Contract 8)."""
+
+    def push(self, pushes: Sequence[Push]) -> list[str | None]:
+        """As `Dispatcher.push`."""
+        ...
+
+    def jobs(self, name: str | None) -> list[Payload]:
+        """The payloads of what was pushed and not performed, oldest first; of one job, or of all."""
+        ...
+
+    def perform_one(self, name: str | None) -> None:
+        """Perform the oldest."""
+        ...
+
+    def drain(self, name: str | None, until: datetime | float | None) -> int:
+        """Perform all, and scheduled ones due by a time; how many."""
+        ...
+
+    def clear(self, name: str | None) -> None:
+        """Forget them."""
         ...
