@@ -28,7 +28,7 @@ end
 return found
 """
 OF_PROCESSES = ("inprogress:", "process:", "work:", "signals:")
-OF_JOBS = ("orphanings:", "job_attempts:", "careful:")
+OF_JOBS = ("orphanings:", "job_attempts:", "careful:", "unique:", "status:")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,6 +142,13 @@ def _counters(evidence: Evidence) -> Iterable[str]:
         yield f"failed is {evidence.failed}, and {len(failures)} runs have failed, {evidence.buried} jobs were buried"
 
 
+def _is_held(client: redis.Redis, prefix: str, key: str) -> bool:
+    """Whether the job that a lock belongs to still waits for its run."""
+    holder: Any = client.get(f"{prefix}{key}")
+    places = Snapshot.take(client, prefix).places.get((holder or b"").decode(), ())
+    return bool(set(places) - {"dead"})
+
+
 def litter(client: redis.Redis, prefix: str, *, living: int = 0) -> list[str]:
     """Name what dead processes have left behind, and keys of single jobs that would stay for ever.
 
@@ -157,6 +164,8 @@ def litter(client: redis.Redis, prefix: str, *, living: int = 0) -> list[str]:
     for key in sorted(key.decode().removeprefix(prefix) for key in client.scan_iter(f"{prefix}*", 1000)):
         if key.startswith("inprogress:") or (not living and key.startswith(OF_PROCESSES)):
             found.append(f"{key} is left")
+        if key.startswith("unique:") and not _is_held(client, prefix, key):
+            found.append(f"{key} is the lock of a job that is gone")
         if key.startswith(OF_JOBS) and client.ttl(f"{prefix}{key}") == -1:
             found.append(f"{key} has no expiry")
     return found

@@ -142,7 +142,7 @@ def _judge(point: Point, world: World, result: Result) -> None:
     evidence = Evidence(
         accepted=accepted,
         # A push that was struck: its jobs may be there.
-        unknown=3_000 if point.scene.act else 0,
+        unknown=3_000 if point.scene.act else world.unknown,
         runs=runs,
         left=left,
         at_risk=at_risk,
@@ -152,6 +152,9 @@ def _judge(point: Point, world: World, result: Result) -> None:
         buried=world.buried,
     )
     found = [*faults(evidence), *litter(world.redis, world.prefix)]
+    if world.slots:
+        fired = {run.jid for run in runs} | left.places.keys()
+        found += [f"{len(fired)} jobs of {world.slots} slots"] * (len(fired) != world.slots)
     result.lost = sum("were lost" in fault for fault in found)
     result.extra = extra_runs(runs).total()
     result.faults += [f"{point}: {fault}" for fault in found]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cogworker_django import CogworkerError, DeadSet, Queue, RetrySet, runtime
+from cogworker_django.core.unique import digest_of
 from tests.scenarios import jobs
 from tests.scenarios.crash.world import World
 
@@ -111,6 +112,47 @@ def _long_jobs(world: World) -> None:
     world.queue(*(world.raw("wait_for", str(world.gate)) for _ in range(2)), world.raw("nap", 0.001))
 
 
+def _unique(world: World, name: str, *args: Any, **fields: Any) -> bytes:
+    """A unique job that holds its lock."""
+    raw = world.raw(name, *args, unique="until_executed", **fields)
+    payload = json.loads(raw)
+    payload["unique_digest"] = digest_of(payload)
+    world.redis.set(world.key(f"unique:{payload['unique_digest']}"), payload["jid"], ex=1000)
+    return json.dumps(payload).encode()
+
+
+def _unique_jobs(world: World) -> None:
+    world.queue(_unique(world, "nap", 0.001), _unique(world, "nap", 0.002))
+
+
+def _unique_failures(world: World) -> None:
+    world.queue(_unique(world, "fail_after", 0.0, retry=5), _unique(world, "fail_after", 0.001, retry=0))
+
+
+def _unique_orphans(world: World) -> None:
+    raws: dict[Any, Any] = {f"{number}:default": _unique(world, "nap", number / 1000) for number in range(1, 4)}
+    world.redis.hset(world.key(f"inprogress:{GONE}"), mapping=raws)
+    world.redis.hset(world.key("beats"), GONE, "1.0 2 2")
+    world.redis.set(world.key(f"orphanings:{world.accepted[0]}"), 3, ex=1000)
+    world.buried = 1
+
+
+def _push_unique(world: World) -> None:
+    alone = jobs.nap.set(unique="until_executed")
+    accepted(world, alone.perform_async(0.001), *alone.perform_bulk([(0.001,), (0.002,), (0.002,)]))
+    accepted(world, alone.perform_in(0.05, 0.001), alone.perform_in(0.05, 0.003))
+
+
+def _delete_unique(_world: World) -> None:
+    Queue("default").clear()
+
+
+def _periodic(world: World) -> None:
+    alone = {"name": "alone", "unique": "until_executed", "args": [0.002]}
+    entry = {"cron": "0 0 1 1 *", "job": "nap", "args": [0.001]}
+    world.schedule(entry, entry | alone)
+
+
 def _nothing(_world: World) -> None:
     """An empty installation."""
 
@@ -200,7 +242,12 @@ SCENES = (
     Scene(name="filing what was handed over", prepare=_handed_over),
     Scene(name="damaged keys", prepare=_damaged_keys),
     Scene(name="stop with running jobs", prepare=_long_jobs, stop_early=True),
+    Scene(name="unique jobs", prepare=_unique_jobs),
+    Scene(name="unique jobs that fail", prepare=_unique_failures),
+    Scene(name="unique jobs of a dead process", prepare=_unique_orphans),
+    Scene(name="periodic entries due", prepare=_periodic),
     Scene(name="push", prepare=_nothing, act=_push),
+    Scene(name="unique push", prepare=_nothing, act=_push_unique),
     Scene(name="bulk push", prepare=_nothing, act=_push_bulk),
     Scene(name="scheduled push", prepare=_nothing, act=_push_later),
     Scene(name="dead jobs retried by hand", prepare=_dead_jobs, act=_retry_dead),
@@ -208,6 +255,7 @@ SCENES = (
     Scene(name="dead jobs deleted", prepare=_dead_jobs, act=_delete, may_vanish=True),
     Scene(name="retry rescheduled", prepare=_waiting_retries, act=_reschedule),
     Scene(name="queue cleared", prepare=_naps, act=_clear, may_vanish=True),
+    Scene(name="unique jobs cleared", prepare=_unique_jobs, act=_delete_unique, may_vanish=True),
     Scene(name="queue paused and resumed", prepare=_naps, act=_pause, aftermath=_resume),
 )
 

@@ -15,7 +15,7 @@ from typing import Any, NoReturn, cast
 import redis
 from django.conf import settings
 
-from cogworker_django import runtime
+from cogworker_django import conf, runtime
 from cogworker_django.core.worker_options import WorkerOptions
 from cogworker_django.worker import logs
 from cogworker_django.worker.launcher import Launcher
@@ -48,11 +48,14 @@ class World:
         """A file that the jobs which wait for it wait for."""
         self.accepted: list[str] = []
         self.unknown = 0
+        """How many jobs may run that nobody has noted as accepted."""
+        self.slots = 0
+        """How many periodic entries are due: each has one job."""
         self.at_risk: Counter[str] = Counter()
         self.buried = 0
         """Jobs that count as failed without a run of theirs having failed."""
         self._directory = directory
-        self._settings = {
+        self._settings: dict[str, Any] = {
             "REDIS": url,
             "PREFIX": prefix,
             "CONCURRENCY": 2,
@@ -73,6 +76,11 @@ class World:
         job = {"class": name, "args": list(args), "jid": jid, "queue": "default", "created_at": 1.0, **fields}
         return json.dumps(job).encode()
 
+    def schedule(self, *entries: dict[str, Any]) -> None:
+        """Has workers fire periodic entries, each of which is due once."""
+        self._settings["PERIODIC"] = list(entries)
+        self.slots = self.unknown = len(entries)
+
     def queue(self, *raws: bytes) -> None:
         """Puts jobs on their queue."""
         self.redis.lpush(self.key("queue:default"), *raws)
@@ -91,7 +99,8 @@ class World:
         def work() -> None:
             before()
             options = WorkerOptions(concurrency=2, queues=(("default", 1),), fetch="reliable")
-            status = Launcher(runtime.current(), options, before=_nothing, after=_nothing).run()
+            entries = conf.load_entries(conf.load_config())
+            status = Launcher(runtime.current(), options, entries, before=_nothing, after=_nothing).run()
             sys.exit(status)
 
         return self.fork(work, name)
@@ -124,6 +133,8 @@ class World:
             if self.redis.zcount(self.key("retry"), "-inf", time.time()):
                 return False
         except redis.ResponseError:
+            return False
+        if self.redis.hlen(self.key("periodic:slots")) < self.slots:
             return False
         return not any(OPEN.intersection(places) for places in self.snapshot().places.values())
 
