@@ -301,10 +301,12 @@ def test_a_mode_outlives_changed_settings() -> None:
         assert len(note.jobs) == 1
 
 
-@pytest.mark.parametrize("decorator", [testing.fake, testing.fake()])
-def test_a_test_may_be_decorated_with_or_without_brackets(decorator: Any) -> None:
-    testing.disable()
+@pytest.mark.parametrize("brackets", [False, True])
+def test_a_test_may_be_decorated_with_or_without_brackets(brackets: bool) -> None:
     note, _ = recorder()
+
+    def decorator(target: Any) -> Any:
+        return testing.fake()(target) if brackets else testing.fake(target)
 
     def plain(number: int) -> int:
         """Doc."""
