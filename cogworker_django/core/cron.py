@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from croniter import CroniterError, croniter
@@ -156,7 +156,7 @@ def _end_of_gap(naive: datetime, zone: ZoneInfo) -> float:
     """The first instant after a local time that does not exist: when the clocks have gone forward."""
     # Read with the offset from before it lies after the gap, with the one from after it before.
     low, high = (naive.replace(tzinfo=zone, fold=fold).timestamp() for fold in (1, 0))
-    before = datetime.fromtimestamp(low, UTC).astimezone(zone).utcoffset()
+    before = datetime.fromtimestamp(low, zone).utcoffset()
     while high - low > 1:
         middle = (low + high) // 2
         if datetime.fromtimestamp(middle, zone).utcoffset() == before:
