@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, cast
 
 import pytest
@@ -11,31 +9,16 @@ import redis
 
 from cogworker_django.core.errors import RedisRefused
 from cogworker_django.store.store import Store
+from tests.lasting import lasting
 
 QUEUE, BELL, QUEUES, SET, OTHER, NOTHING = "t:queue:q", "t:bell:q", "t:queues", "t:retry", "t:dead", "t:nothing"
 HOUR = 3600
 DIGESTS = ("0" * 32, "1" * 32)
 ATTEMPTS, STATUSES = "t:job_attempts:", "t:status:"
-# Milliseconds by which the server's clock within a command may be behind the one it tells.
-SLACK = 50
 
 
 def lock(number: int = 0) -> str:
     return f"t:unique:{DIGESTS[number]}"
-
-
-def clock(client: redis.Redis) -> int:
-    seconds, microseconds = client.time()
-    return int(seconds) * 1000 + int(microseconds) // 1000
-
-
-@contextmanager
-def lasting(client: redis.Redis, key: str, seconds: float) -> Iterator[None]:
-    """See that what is done here makes a key last exactly so long from then on."""
-    before = clock(client)
-    yield
-    ends, after = client.pexpiretime(key), clock(client)
-    assert before - SLACK <= ends - seconds * 1000 <= after + SLACK
 
 
 def push(store: Store, *jobs: tuple[str, str, str, str], lock_ttl: float = HOUR) -> Any:
