@@ -79,19 +79,17 @@ class Cron:
             epoch: epoch seconds.
 
         Returns:
-            Epoch seconds; None when there was none in the decades before.
+            Epoch seconds; None after the year 9000, where the calendar ends.
         """
         here = self._local(epoch)
         ahead = max(timedelta(), self._offset(epoch - REACH.total_seconds()) - self._offset(epoch))
         best: float | None = None
-        try:
-            for naive in self._walk(here + ahead + timedelta(seconds=1), forward=False):
-                found = [instant for instant in self._instants(naive) if instant <= epoch]
-                best = max([*found, best]) if best is not None else max(found, default=None)
-                if best is not None and naive <= here:
-                    return int(best)
-        except CroniterError:
-            return None if best is None else int(best)
+        # An expression that matches at all does so every 40 years, so this ends.
+        for naive in self._walk(here + ahead + timedelta(seconds=1), forward=False):
+            found = [instant for instant in self._instants(naive) if instant <= epoch]
+            best = max([*found, best]) if best is not None else max(found, default=None)
+            if best is not None and naive <= here:
+                return int(best)
         return None
 
     def upcoming(self, after: datetime, count: int) -> list[datetime]:

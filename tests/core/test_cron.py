@@ -285,3 +285,11 @@ def test_searches_are_quick_and_bounded() -> None:
 def test_the_end_of_the_calendar_ends_a_search() -> None:
     with pytest.raises(ValueError, match="no date before the year 9000"):
         Cron("0 0 * * *", "UTC").next_after(datetime(8999, 12, 31, 12, tzinfo=UTC).timestamp())
+    assert Cron("0 0 * * *", "UTC").latest(datetime(9001, 1, 1, tzinfo=UTC).timestamp()) is None
+
+
+def test_the_rarest_of_all_days_has_a_latest_too() -> None:
+    """29 February on a Sunday: around 1900 after 40 years."""
+    cron = Cron("0 0 29 2 */7", "UTC")
+    last, now = (datetime(year, 2, day, tzinfo=UTC).timestamp() for year, day in ((1880, 29), (1920, 28)))
+    assert (cron.latest(now), cron.next_after(last)) == (last, now + 86_400)
