@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from croniter import CroniterError, croniter
@@ -79,19 +79,17 @@ class Cron:
             epoch: epoch seconds.
 
         Returns:
-            Epoch seconds; None when there was none in the decades before.
+            Epoch seconds; None after the year 9000, where the calendar ends.
         """
         here = self._local(epoch)
         ahead = max(timedelta(), self._offset(epoch - REACH.total_seconds()) - self._offset(epoch))
         best: float | None = None
-        try:
-            for naive in self._walk(here + ahead + timedelta(seconds=1), forward=False):
-                found = [instant for instant in self._instants(naive) if instant <= epoch]
-                best = max([*found, best]) if best is not None else max(found, default=None)
-                if best is not None and naive <= here:
-                    return int(best)
-        except CroniterError:
-            return None if best is None else int(best)
+        # An expression that matches at all does so every 40 years, so this ends.
+        for naive in self._walk(here + ahead + timedelta(seconds=1), forward=False):
+            found = [instant for instant in self._instants(naive) if instant <= epoch]
+            best = max([*found, best]) if best is not None else max(found, default=None)
+            if best is not None and naive <= here:
+                return int(best)
         return None
 
     def upcoming(self, after: datetime, count: int) -> list[datetime]:
@@ -156,7 +154,7 @@ def _end_of_gap(naive: datetime, zone: ZoneInfo) -> float:
     """The first instant after a local time that does not exist: when the clocks have gone forward."""
     # Read with the offset from before it lies after the gap, with the one from after it before.
     low, high = (naive.replace(tzinfo=zone, fold=fold).timestamp() for fold in (1, 0))
-    before = datetime.fromtimestamp(low, UTC).astimezone(zone).utcoffset()
+    before = datetime.fromtimestamp(low, zone).utcoffset()
     while high - low > 1:
         middle = (low + high) // 2
         if datetime.fromtimestamp(middle, zone).utcoffset() == before:

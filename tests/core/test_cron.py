@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -33,6 +34,14 @@ def test_a_fixed_time_in_a_gap_comes_at_the_first_instant_after_it() -> None:
         "2026-03-30T00:30Z",
         "2026-03-31T00:30Z",
     ]
+
+
+@pytest.mark.parametrize("minute", range(60))
+def test_wherever_in_a_gap_a_fixed_time_lies_it_comes_once_at_the_very_end(minute: int) -> None:
+    cron = Cron(f"{minute} 2 * * *", "Europe/Berlin")
+    end = datetime(2026, 3, 29, 1, tzinfo=UTC).timestamp()
+    assert cron.next_after(end - 3600) == end
+    assert cron.next_after(end) == end + 86_400 - 3600 + 60 * minute
 
 
 def test_a_fixed_time_in_an_overlap_comes_once_at_the_first_of_the_two() -> None:
@@ -207,6 +216,15 @@ def test_what_is_no_expression_is_refused_with_its_field(expression: str, told: 
     assert told in str(caught.value)
 
 
+def test_a_number_out_of_range_is_told_with_the_names_that_there_are() -> None:
+    for expression, told in {
+        "60 * * * *": "the minute cannot be '60': it is 0 to 59",
+        "0 0 * * 8": "the day of week cannot be '8': it is 0 to 7, or sun, mon, tue, wed, thu, fri, sat",
+    }.items():
+        with pytest.raises(ValueError, match="^" + re.escape(told) + "$"):
+            Cron(expression, "UTC")
+
+
 @pytest.mark.parametrize("expression", [None, b"* * * * *", 5, ["*"] * 5])
 def test_what_is_no_text_is_refused(expression: Any) -> None:
     with pytest.raises(TypeError, match="a cron expression is a string"):
@@ -251,6 +269,12 @@ def test_latest_and_next_are_the_two_neighbours_of_any_instant(expression: str, 
             assert cron.latest(after - 1) == before
 
 
+def test_the_latest_is_found_although_the_clocks_have_gone_back_before_it() -> None:
+    """It is 1:10 for the second time."""
+    second = datetime(2026, 11, 1, 6, 10, tzinfo=UTC).timestamp()
+    assert Cron("30 1 * * *", "America/New_York").latest(second) == second - 2400
+
+
 def test_searches_are_quick_and_bounded() -> None:
     began = time.monotonic()
     for expression in ("0 0 29 2 *", "0 0 29 2 */2", "0 0 31 12 */6", "59 23 31 12 *"):
@@ -261,3 +285,11 @@ def test_searches_are_quick_and_bounded() -> None:
 def test_the_end_of_the_calendar_ends_a_search() -> None:
     with pytest.raises(ValueError, match="no date before the year 9000"):
         Cron("0 0 * * *", "UTC").next_after(datetime(8999, 12, 31, 12, tzinfo=UTC).timestamp())
+    assert Cron("0 0 * * *", "UTC").latest(datetime(9001, 1, 1, tzinfo=UTC).timestamp()) is None
+
+
+def test_the_rarest_of_all_days_has_a_latest_too() -> None:
+    """29 February on a Sunday: around 1900 after 40 years."""
+    cron = Cron("0 0 29 2 */7", "UTC")
+    last, now = (datetime(year, 2, day, tzinfo=UTC).timestamp() for year, day in ((1880, 29), (1920, 28)))
+    assert (cron.latest(now), cron.next_after(last)) == (last, now + 86_400)

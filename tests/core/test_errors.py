@@ -19,11 +19,18 @@ def test_a_configuration_error_survives_pickling() -> None:
     assert error.problems == ("A: wrong.",)
 
 
+def test_a_held_lock_tells_both_jobs_and_survives_pickling() -> None:
+    error = pickle.loads(pickle.dumps(errors.LockHeld("mine", "other")))
+    assert (error.jid, error.holder) == ("mine", "other")
+    assert str(error) == "Job mine is unique, and job other with the same arguments waits or runs."
+
+
 @pytest.mark.parametrize(
     "name",
     [
         "ConfigurationError",
         "JobFailedError",
+        "LockHeld",
         "ProcessDied",
         "RedisRefused",
         "RedisUnavailable",

@@ -12,7 +12,6 @@ from cogworker_django.store.store import Store
 
 QUEUE, BELL, QUEUES, NOTHING, HELD, PAUSED = "t:queue:q", "t:bell:q", "t:queues", "t:nothing", "t:held", "t:paused"
 PLAIN = ("q", "t:", 60, 60_000, 1)
-LOCK, STATUS = "t:unique:d1", "t:status:j1"
 
 CALLS: dict[str, tuple[tuple[str, ...], tuple[Any, ...]]] = {
     "push": ((QUEUE, BELL, QUEUES), (*PLAIN, "a")),
@@ -110,6 +109,18 @@ def test_a_queue_that_is_cleared_is_no_longer_listed(number: int, store: Store, 
     assert redis_client.smembers(QUEUES) == {b"other"}
 
 
+@pytest.mark.parametrize(
+    ("number", "size", "taken"),
+    [(100, 0, 0), (100, 1, 50), (100, 200, 50), (100, 201, 100), (60, 1000, 60), (0, 1000, 0), (500, 1000, 120)],
+)
+def test_clearing_ends_at_its_number_or_once_the_jobs_are_too_large_together(
+    number: int, size: int, taken: int, store: Store, redis_client: redis.Redis
+) -> None:
+    redis_client.rpush(QUEUE, *[f"j{place:03}" for place in range(120)])
+    assert store.gateway.run("clear_queue", (QUEUE, BELL, QUEUES), ("q", "t:", number, size)) == taken
+    assert redis_client.llen(QUEUE) == 120 - taken
+
+
 def test_a_damaged_list_of_queues_stops_no_clearing(store: Store, redis_client: redis.Redis) -> None:
     redis_client.rpush(QUEUE, "a")
     redis_client.set(QUEUES, "no set")
@@ -162,14 +173,14 @@ def test_a_page_gives_only_jobs_that_contain_a_text_taken_literally(store: Store
 
 
 def test_requeued_jobs_stand_in_front_of_their_queues(store: Store, redis_client: redis.Redis) -> None:
-    redis_client.hset(HELD, mapping={"12:q": "c", "3:q": "b", "2:odd:name": "a", "1:q": "kept", "t:": "no token"})
+    redis_client.hset(HELD, mapping={"12:q": "c", "3:q": "b", "2:odd:name": "a", "1:q": "kept", "60": "no token"})
     redis_client.rpush(QUEUE, "z")
     redis_client.sadd(QUEUES, "other")
     tokens = ("12:q", "9:q", "3:q", "2:odd:name")
     assert store.gateway.run("requeue", (HELD, QUEUES, NOTHING), ("t:", 60, *tokens)) == [3]
     assert redis_client.lrange(QUEUE, 0, -1) == [b"z", b"c", b"b"]
     assert redis_client.lrange("t:queue:odd:name", 0, -1) == [b"a"]
-    assert redis_client.hgetall(HELD) == {b"1:q": b"kept", b"t:": b"no token"}
+    assert redis_client.hgetall(HELD) == {b"1:q": b"kept", b"60": b"no token"}
     assert redis_client.smembers(QUEUES) == {b"other", b"q", b"odd:name"}
     assert (redis_client.llen(BELL), redis_client.llen("t:bell:odd:name")) == (2, 1)
 

@@ -87,6 +87,11 @@ def test_a_beat_is_stamped(full: Store) -> None:
         ("push", ("t:queue:q", BELL, "t:queues"), ("q", "t:", 60, 60, 1, "A")),
         ("push", ("t:queue:q", BELL, "t:queues"), ("q", "t:", 60, 60, 4, "A", "j", "d" * 32, "{}")),
         ("schedule", ("t:schedule", BELL), ("t:", 60, 60, "at", 5, "A", "j", "d" * 32, "{}")),
+        (
+            "fire_slot",
+            ("t:queue:q", BELL, "t:queues", "t:slots", "t:disabled", "t:runs"),
+            ("q", "t:", 60, 60, "e", 5, "A", "j", "d" * 32, "{}"),
+        ),
     ],
 )
 def test_new_jobs_are_refused_and_nothing_of_them_is_written(
