@@ -1,7 +1,4 @@
-"""The one way into Redis for new jobs: check, client middleware, encode, dispatch (Contract 2).
-
-`JobClient` does it, up to the `Dispatcher`.
-"""
+"""The one way into Redis for new jobs: check, client middleware, encode, dispatch (Contract 2)."""
 
 from __future__ import annotations
 
@@ -23,9 +20,8 @@ from cogworker_django.core.recheck import rechecked
 from cogworker_django.core.registry import Registry
 from cogworker_django.core.text import described
 from cogworker_django.core.unique import sealed
+from cogworker_django.outbox import Defer, Outbox, never
 
-# Jobs of one call of the dispatcher: one round trip each (Contract 2).
-BULK_SIZE = 1_000
 # Bytes of a payload, unless the settings say otherwise: 1 MiB (Contract 3).
 DEFAULT_MAX_PAYLOAD_BYTES = 1_048_576
 
@@ -35,6 +31,7 @@ class JobClient:
 
     Args:
         dispatcher: where they go.
+        defer: runs a step after a commit.
         registry: the jobs known here; each class has a ``cogworker_blueprint``.
         chain: client middleware.
         redis: handed to client middleware as it is.
@@ -47,6 +44,7 @@ class JobClient:
         self,
         dispatcher: Dispatcher,
         *,
+        defer: Defer = never,
         registry: Registry[Any],
         chain: Chain | None = None,
         redis: object = None,
@@ -54,7 +52,7 @@ class JobClient:
         naive_to_timestamp: times.ToTimestamp = times.refuse_naive,
         now: Callable[[], float] = time.time,
     ) -> None:
-        self._dispatcher = dispatcher
+        self._outbox = Outbox(dispatcher, defer)
         self._registry = registry
         self._chain = chain or Chain()
         self._redis = redis
@@ -79,7 +77,7 @@ class JobClient:
             RedisUnavailable: Redis is away.
             RedisRefused: Redis refused the write.
         """
-        return self._dispatch_one(self._prepared(blueprint, args, kwargs, new_jid(), None))
+        return self.dispatch(self._prepared(blueprint, args, kwargs, new_jid(), None))
 
     def enqueue_in(
         self, delay: float | timedelta, blueprint: Blueprint, args: Sequence[Any], kwargs: Mapping[str, Any]
@@ -94,7 +92,7 @@ class JobClient:
         """
         wait = times.seconds(delay, "the delay")
         due = Due(wait, times.within_calendar(self._now() + wait, "the time after the delay"))
-        return self._dispatch_one(self._prepared(blueprint, args, kwargs, new_jid(), due))
+        return self.dispatch(self._prepared(blueprint, args, kwargs, new_jid(), due))
 
     def enqueue_at(
         self, when: object, blueprint: Blueprint, args: Sequence[Any], kwargs: Mapping[str, Any]
@@ -108,7 +106,7 @@ class JobClient:
             kwargs: keyword arguments.
         """
         due = Due(None, self.timestamp(when))
-        return self._dispatch_one(self._prepared(blueprint, args, kwargs, new_jid(), due))
+        return self.dispatch(self._prepared(blueprint, args, kwargs, new_jid(), due))
 
     def timestamp(self, when: object) -> float:
         """Read a due time: an aware datetime, a naive one in the current zone, or epoch seconds.
@@ -121,6 +119,23 @@ class JobClient:
             ValueError: it is NaN, infinite or outside the years 1 to 9999.
         """
         return times.due(when, self._naive_to_timestamp)
+
+    def enqueue_on_commit(
+        self, blueprint: Blueprint, args: Sequence[Any], kwargs: Mapping[str, Any], *, robust: bool = False
+    ) -> str | None:
+        """Push a job to its queue once the transaction that is open has committed; at once when none is.
+
+        Args:
+            blueprint: as for `enqueue`, and so the rest.
+            args: positional arguments; they are checked and copied now.
+            kwargs: keyword arguments.
+            robust: whether what goes wrong after the commit is only logged.
+
+        Returns:
+            The jid; None if the job was refused at once.
+        """
+        wish = blueprint.options.on_commit or True
+        return self.dispatch(self._prepared(blueprint.committing(wish), args, kwargs, new_jid(), None), robust=robust)
 
     def enqueue_bulk(self, blueprint: Blueprint, calls: Iterable[Sequence[Any]]) -> list[str | None]:
         """Push many jobs: all are checked before the first is written, then 1,000 go at a time.
@@ -145,7 +160,7 @@ class JobClient:
             prepare(blueprint, items, pushes)
         except (TypeError, ValueError) as error:
             raise _placed(error, len(pushes)) from error
-        return self._dispatch_many(pushes)
+        return self._outbox.send(pushes)
 
     def push(self, item: Mapping[str, Any]) -> str | None:
         """Push a job given as a dict, whether its code is here or not.
@@ -158,7 +173,7 @@ class JobClient:
         Returns:
             The jid, or None, as `enqueue`; so are the errors.
         """
-        return self._dispatch_one(self._prepared_item(item))
+        return self.dispatch(self._prepared_item(item))
 
     def push_bulk(self, items: Iterable[Mapping[str, Any]]) -> list[str | None]:
         """Push many jobs given as dicts; see `push` and `enqueue_bulk`.
@@ -173,7 +188,7 @@ class JobClient:
                 pushes.append(self._prepared_item(item))
         except (TypeError, ValueError) as error:
             raise _placed(error, len(pushes)) from error
-        return self._dispatch_many(pushes)
+        return self._outbox.send(pushes)
 
     def prepare(self, item: Mapping[str, Any], riders: Mapping[str, Any]) -> Push | None:
         """Do everything of `push` before the write.
@@ -187,9 +202,9 @@ class JobClient:
         """
         return self._prepared_item(item, riders)
 
-    def dispatch(self, push: Push) -> str | None:
-        """Write what was prepared; returns and raises as `push`."""
-        return self._dispatch_one(push)
+    def dispatch(self, push: Push | None, *, robust: bool = False) -> str | None:
+        """Write what was prepared, after the commit if it waits for one; returns and raises as `push`."""
+        return self._outbox.send([push], robust=robust)[0]
 
     def _prepared_item(self, item: Mapping[str, Any], riders: Mapping[str, Any] | None = None) -> Push | None:
         read = read_item(item, self._blueprint_named)
@@ -203,14 +218,14 @@ class JobClient:
     def _prepare_plain(self, blueprint: Blueprint, calls: list[Sequence[Any]], pushes: list[Push | None]) -> None:
         """Do what `_prepare_each` does without middleware, in half the time: a bulk may be a million."""
         check_call, build = blueprint.check_call, blueprint.payload
-        limit, now = self._max_payload_bytes, self._now()
+        limit, now, on_commit = self._max_payload_bytes, self._now(), blueprint.options.on_commit
         for given, jid in zip(calls, new_jids(len(calls)), strict=True):
             args = given if type(given) is tuple else _as_tuple(given)
             check_call(args, _NO_KWARGS)
             payload = build(checked(args, "args"), _NO_KWARGS, jid, now)
             payload["enqueued_at"] = now
             digest = sealed(payload)
-            pushes.append(Push(payload, encoded(payload, limit), None, None, digest))
+            pushes.append(Push(payload, encoded(payload, limit), None, None, digest, on_commit))
 
     def _blueprint_named(self, name: str) -> Blueprint | None:
         job_class = self._registry.get(name)
@@ -242,7 +257,7 @@ class JobClient:
             if admitted is None:
                 return None
             payload, due = admitted, due_after(admitted, due)
-        return self._encoded(payload, due)
+        return self._encoded(payload, due, blueprint.options.on_commit)
 
     def _admitted(self, payload: Payload) -> Payload | None:
         # A copy, since nested option values belong to the blueprint and middleware may change them in place.
@@ -257,7 +272,7 @@ class JobClient:
         self._chain.invoke(admit, offered["class"], offered, offered["queue"], self._redis)
         return rechecked(offered) if admitted else None
 
-    def _encoded(self, payload: Payload, due: Due | None) -> Push:
+    def _encoded(self, payload: Payload, due: Due | None, on_commit: bool | str | None) -> Push:
         delay = at = None
         now = self._now()
         if due is not None and due.delay is not None and due.delay > 0:
@@ -267,18 +282,7 @@ class JobClient:
         else:
             payload["enqueued_at"] = now
         digest = sealed(payload)
-        return Push(payload, encoded(payload, self._max_payload_bytes), delay, at, digest)
-
-    def _dispatch_one(self, push: Push | None) -> str | None:
-        return None if push is None else self._dispatcher.push([push])[0]
-
-    def _dispatch_many(self, pushes: list[Push | None]) -> list[str | None]:
-        admitted = [push for push in pushes if push is not None]
-        jids: list[str | None] = []
-        for start in range(0, len(admitted), BULK_SIZE):
-            jids += self._dispatcher.push(admitted[start : start + BULK_SIZE])
-        answers = iter(jids)
-        return [None if push is None else next(answers) for push in pushes]
+        return Push(payload, encoded(payload, self._max_payload_bytes), delay, at, digest, on_commit)
 
 
 def _as_tuple(args: object) -> tuple[Any, ...]:

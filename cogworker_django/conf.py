@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import Any
 
 from django.conf import settings
+from django.db import transaction
 from django.utils.module_loading import autodiscover_modules
 from django.utils.timezone import make_aware
 
@@ -123,6 +124,7 @@ def build_runtime(*, concurrency: int | None = None) -> runtime.Runtime:
     store = Store(config)
     client = JobClient(
         runtime.Switch(RedisDispatcher(store.queues)),
+        defer=after_commit,
         registry=REGISTRY,
         chain=hooks.client_chain,
         redis=store.client,
@@ -137,6 +139,14 @@ def build_runtime(*, concurrency: int | None = None) -> runtime.Runtime:
         server_chain=hooks.server_chain,
         death_handlers=hooks.death_handlers,
     )
+
+
+def after_commit(using: str | None, step: Callable[[], None], robust: bool) -> bool:
+    """Have a step run after the commit of the transaction that is open on a database; see `outbox.Defer`."""
+    if runtime.commits_at_once() or not transaction.get_connection(using).in_atomic_block:
+        return False
+    transaction.on_commit(step, using=using, robust=robust)
+    return True
 
 
 def default_zone() -> str:

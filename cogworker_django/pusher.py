@@ -92,6 +92,25 @@ class Enqueuing:
         return runtime.current().client.enqueue_at(when, cls.cogworker_blueprint, args, kwargs)
 
     @classmethod
+    def perform_on_commit(cls, /, *args: Any, **kwargs: Any) -> str | None:
+        """Enqueue the job once the transaction that is open has committed; at once when none is.
+
+        Args:
+            args: as for `perform_async`; they are checked and copied now.
+            kwargs: as for `perform_async`.
+
+        Returns:
+            The jid, at once; None if client middleware refused the job, or, outside a transaction, a unique lock did.
+            After the commit a refusal is logged, and a push that fails is logged and raises `RedisUnavailable`.
+        """
+        return runtime.current().client.enqueue_on_commit(cls.cogworker_blueprint, args, kwargs)
+
+    @classmethod
+    async def aperform_on_commit(cls, /, *args: Any, **kwargs: Any) -> str | None:
+        """Enqueue the job now: no transaction can be open in asynchronous code."""
+        return await cls.aperform_async(*args, **kwargs)
+
+    @classmethod
     def perform_bulk(cls, calls: Iterable[Sequence[Any]], /) -> list[str | None]:
         """Enqueue the job many times: all calls are checked first, then 1,000 go in one round trip.
 
@@ -172,6 +191,14 @@ class Pusher:
     def perform_at(self, when: datetime | float, /, *args: Any, **kwargs: Any) -> str | None:
         """Enqueue the job to run at a time; see `Enqueuing.perform_at`."""
         return runtime.current().client.enqueue_at(when, self.cogworker_blueprint, args, kwargs)
+
+    def perform_on_commit(self, /, *args: Any, **kwargs: Any) -> str | None:
+        """Enqueue the job once the transaction that is open has committed; see `Enqueuing.perform_on_commit`."""
+        return runtime.current().client.enqueue_on_commit(self.cogworker_blueprint, args, kwargs)
+
+    async def aperform_on_commit(self, /, *args: Any, **kwargs: Any) -> str | None:
+        """Enqueue the job now; see `Enqueuing.aperform_on_commit`."""
+        return await self.aperform_async(*args, **kwargs)
 
     def perform_bulk(self, calls: Iterable[Sequence[Any]], /) -> list[str | None]:
         """Enqueue the job many times; see `Enqueuing.perform_bulk`."""

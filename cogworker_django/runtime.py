@@ -47,6 +47,7 @@ class _Holder:
         self.factory: Callable[[], Runtime] | None = None
         self.runtime: Runtime | None = None
         self.substitute: Dispatcher | None = None
+        self.commits_at_once = False
         self.renew_lock()
 
     def renew_lock(self) -> None:
@@ -114,18 +115,25 @@ class Switch:
         return (_HOLDER.substitute or self._real).push(pushes)
 
 
-def substitute(dispatcher: Dispatcher | None) -> Dispatcher | None:
+def substitute(dispatcher: Dispatcher | None, commits_at_once: bool = False) -> tuple[Dispatcher | None, bool]:
     """Have something else take what is pushed, in the whole process.
 
     Args:
         dispatcher: it; None for Redis.
+        commits_at_once: whether nothing waits for a commit, which in a test may never come.
 
     Returns:
-        What took it before.
+        Both as they were before.
     """
     with _HOLDER.lock:
-        before, _HOLDER.substitute = _HOLDER.substitute, dispatcher
+        before = (_HOLDER.substitute, _HOLDER.commits_at_once)
+        _HOLDER.substitute, _HOLDER.commits_at_once = dispatcher, commits_at_once
         return before
+
+
+def commits_at_once() -> bool:
+    """Whether nothing waits for a commit."""
+    return _HOLDER.commits_at_once
 
 
 def bench() -> Bench:

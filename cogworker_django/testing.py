@@ -22,7 +22,11 @@ from cogworker_django.core import codec
 from cogworker_django.core.dispatch import Dispatcher, Push
 from cogworker_django.core.outcome import Failed
 from cogworker_django.core.payload import Payload
+from cogworker_django.core.text import described
 from cogworker_django.worker.runner import Runner
+
+Make = Callable[[], tuple[Dispatcher | None, bool]]
+"""Makes what takes the jobs, and tells whether nothing waits for a commit."""
 
 __all__ = ["EmptyQueueError", "clear_jobs", "disable", "drain_all", "fake", "inline"]
 
@@ -160,9 +164,9 @@ def _perform(push: Push) -> None:
 class _Mode:
     """A mode that is on: a call leaves it on, a ``with`` block and a decorated test end it."""
 
-    def __init__(self, make: Callable[[], Dispatcher | None]) -> None:
+    def __init__(self, make: Make) -> None:
         self._make = make
-        self._before = runtime.substitute(make())
+        self._before = runtime.substitute(*make())
 
     def __enter__(self) -> None:
         return None
@@ -170,11 +174,11 @@ class _Mode:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        runtime.substitute(self._before)
+        runtime.substitute(*self._before)
 
     def __call__(self, target: Any) -> Any:
         """Decorate with ``@testing.fake()``: it was not meant to be on before the test runs."""
-        runtime.substitute(self._before)
+        runtime.substitute(*self._before)
         return _decorated(target, self._make)
 
 
@@ -185,20 +189,26 @@ class _Switch:
         self._make = make
         self.__doc__ = doc
 
-    def __call__(self, target: Any = None, /) -> Any:
-        return _Mode(self._make) if target is None else _decorated(target, self._make)
+    def __call__(self, target: Any = None, /, *, on_commit: str | None = None) -> Any:
+        if on_commit not in (None, "immediate"):
+            raise ValueError(f'on_commit must be "immediate" or None, not {described(on_commit)}')
+
+        def make() -> tuple[Dispatcher | None, bool]:
+            return self._make(), on_commit is not None
+
+        return _Mode(make) if target is None else _decorated(target, make)
 
 
 @contextmanager
-def _on(make: Callable[[], Dispatcher | None]) -> Iterator[None]:
-    before = runtime.substitute(make())
+def _on(make: Make) -> Iterator[None]:
+    before = runtime.substitute(*make())
     try:
         yield
     finally:
-        runtime.substitute(before)
+        runtime.substitute(*before)
 
 
-def _decorated(target: Any, make: Callable[[], Dispatcher | None]) -> Any:
+def _decorated(target: Any, make: Make) -> Any:
     """A test, or a class of tests, in a mode; each test has its own."""
     if isinstance(target, type):
         for name, method in list(vars(target).items()):
@@ -222,7 +232,11 @@ def _decorated(target: Any, make: Callable[[], Dispatcher | None]) -> Any:
     return run
 
 
-fake = _Switch(_Fake, "Keep what is pushed: ``ReportJob.jobs``, ``.perform_one()``, ``.drain()``, ``.clear()``.")
+fake = _Switch(
+    _Fake,
+    "Keep what is pushed: ``ReportJob.jobs``, ``.perform_one()``, ``.drain()``, ``.clear()``. "
+    'With ``on_commit="immediate"`` nothing waits for a commit, which in a ``TestCase`` never comes.',
+)
 inline = _Switch(_Inline, "Run what is pushed at once, on the caller's thread; its errors reach the caller.")
 disable = _Switch(lambda: None, "Push to Redis as ever, inside one of the other modes.")
 

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 import redis
 
-from cogworker_django.client import BULK_SIZE, JobClient
+from cogworker_django.client import JobClient
 from cogworker_django.core import codec
 from cogworker_django.core.blueprint import Blueprint
 from cogworker_django.core.config import Config
@@ -19,6 +19,7 @@ from cogworker_django.core.options import JobOptions
 from cogworker_django.core.redis_target import RedisTarget
 from cogworker_django.core.registry import Registry
 from cogworker_django.core.signature import CallSignature, signature_of
+from cogworker_django.outbox import BULK_SIZE
 from cogworker_django.store.dispatcher import RedisDispatcher
 from cogworker_django.store.store import Store
 from tests.memory import MemoryDispatcher

@@ -27,7 +27,7 @@ def without_redis(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     runtime.install(conf.build_runtime)
     with override_settings(COGWORKER=NOWHERE):
         yield
-    runtime.substitute(None)
+    runtime.substitute(None, False)
     runtime.reset()
 
 

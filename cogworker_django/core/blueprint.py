@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from cogworker_django.core.options import JobOptions
@@ -45,6 +45,10 @@ class Blueprint:
             ValueError: as `JobOptions.merged`.
         """
         return Blueprint.of(self.name, self.options.merged(**keywords), self.check_call)
+
+    def committing(self, on_commit: bool | str) -> Blueprint:
+        """Make the blueprint for a call that waits for a commit."""
+        return replace(self, options=replace(self.options, on_commit=on_commit))
 
     def payload(self, args: list[Any], kwargs: dict[str, Any], jid: str, now: float) -> Payload:
         """Make a payload.

@@ -31,6 +31,8 @@ class Push(msgspec.Struct, frozen=True, gc=False):
     """Epoch seconds; None unless the caller gave a time. Without both it goes to its queue at once."""
     digest: str | None = None
     """Names the lock of a unique job; None for one that is not."""
+    on_commit: bool | str | None = None
+    """True, or the alias of a database: it waits for the commit of a transaction that is open there."""
 
 
 class Dispatcher(Protocol):
