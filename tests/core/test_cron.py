@@ -42,6 +42,7 @@ def test_wherever_in_a_gap_a_fixed_time_lies_it_comes_once_at_the_very_end(minut
     end = datetime(2026, 3, 29, 1, tzinfo=UTC).timestamp()
     assert cron.next_after(end - 3600) == end
     assert cron.next_after(end) == end + 86_400 - 3600 + 60 * minute
+    assert cron.latest(end) == end
 
 
 def test_a_fixed_time_in_an_overlap_comes_once_at_the_first_of_the_two() -> None:

@@ -79,7 +79,17 @@ def test_an_entry_has_the_jobs_name_the_projects_zone_and_the_jobs_options_unles
     assert (full.name, full.cron.zone, full.args, full.kwargs) == ("nightly", "Europe/Rome", [7], {"kind": "csv"})
     assert full.options == {"queue": "low", "retry": 0, "unique": "until_executed"}
     assert full.catch_up is False
-    assert codec.decode(full.published())["cron"] == "0 * * * *"
+    assert codec.decode(full.published()) == {
+        "cron": "0 * * * *",
+        "timezone": "Europe/Rome",
+        "job": "shop.Report",
+        "args": [7],
+        "kwargs": {"kind": "csv"},
+        "queue": "low",
+        "retry": 0,
+        "unique": "until_executed",
+        "catch_up": False,
+    }
 
 
 def test_the_projects_catch_up_holds_where_an_entry_says_nothing(registry: Registry[Any]) -> None:
@@ -104,7 +114,9 @@ def test_the_projects_catch_up_holds_where_an_entry_says_nothing(registry: Regis
         ({"args": []}, "args: shop.Report.perform: missing a required argument: 'user'"),
         ({"args": [1, 2, 3]}, "too many positional arguments"),
         ({"args": [{1}]}, "args: args[0]: "),
-        ({"kwargs": [1]}, "kwargs: must be a dict"),
+        ({"args": [{1}, 2, 3]}, "args: args[0]: "),
+        ({"kwargs": [1]}, "kwargs: must be a dict, not [1]"),
+        ({"kwargs": {"kind": {1}}}, '): kwargs: kwargs["kind"]: '),
         ({"kwargs": {"nobody": 1}}, "unexpected keyword argument 'nobody'"),
         ({"queue": "no queue!"}, "queue: queue name 'no queue!' is not allowed"),
         ({"retry": -1}, "retry: retry must be 0 or more"),
@@ -135,6 +147,11 @@ def test_all_faults_of_all_entries_are_told_in_one_go_and_the_sound_ones_are_not
         "place 2 ('b')",
         "place 2 ('b')",
     ]
+
+
+def test_of_a_long_name_the_beginning_is_told(registry: Registry[Any]) -> None:
+    [fault] = faults(registry, {"name": "x" * 100, "retry": -1})
+    assert fault.startswith(f"place 0 ('{'x' * 59}…): retry: ")
 
 
 def test_a_name_used_twice_is_told(registry: Registry[Any]) -> None:

@@ -21,7 +21,7 @@ def test_a_configuration_error_survives_pickling() -> None:
 
 def test_a_held_lock_tells_both_jobs_and_survives_pickling() -> None:
     error = pickle.loads(pickle.dumps(errors.LockHeld("mine", "other")))
-    assert (error.jid, error.holder) == ("mine", "other")
+    assert (error.jid, error.holder) == error.args == ("mine", "other")
     assert str(error) == "Job mine is unique, and job other with the same arguments waits or runs."
 
 
