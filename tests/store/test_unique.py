@@ -103,6 +103,16 @@ def test_the_lock_lasts_from_the_due_time_on(
     assert ttl(redis_client, unique(1)) == pytest.approx(seconds, abs=2)
 
 
+def test_a_lock_may_last_for_a_fraction_of_a_second_and_is_rounded_up(
+    redis_url: str, redis_client: redis.Redis
+) -> None:
+    """Reference T9."""
+    store = open_store(redis_url, unique_lock_ttl=0.25)
+    assert push(store, as_push(unique(1)))
+    assert 0.5 < ttl(redis_client, unique(1)) <= 1
+    store.client.close()
+
+
 def test_a_due_time_far_ahead_is_locked_until_then(store: Store, redis_client: redis.Redis) -> None:
     """Case B041: a copy just before it is due is refused."""
     now = redis_client.time()[0]
@@ -232,7 +242,7 @@ def test_a_job_buried_for_its_dead_process_frees_its_lock(store: Store, redis_cl
 def test_back_on_its_queue_it_holds_its_lock_for_another_while(
     holder: str | None, store: Store, redis_client: redis.Redis
 ) -> None:
-    """Reference R10, R11, R12, for recovery and for what a process gives back: a newer owner's is left alone."""
+    """Reference R10, R11, R12, R13, for recovery and for what a process gives back: a newer owner's is left alone."""
     payload = unique(1)
     for act in ("recover", "give back"):
         redis_client.delete("t:queue:default", lock(payload))
@@ -322,7 +332,7 @@ def settled(store: Store, client: redis.Redis, what: str, holder: str) -> None:
 
 @pytest.mark.parametrize("what", ["success", "dead"])
 def test_the_end_of_a_job_frees_its_lock_and_no_other(what: str, store: Store, redis_client: redis.Redis) -> None:
-    """Reference Q8, Q12, Q14, Q15; cases B037, B044."""
+    """Reference Q8, Q12, Q14, Q15, T40, R53; cases B037, B044."""
     settled(store, redis_client, what, unique(1)["jid"])
     assert not redis_client.exists(lock(unique(1)))
     settled(store, redis_client, what, "another")

@@ -374,8 +374,10 @@ def test_runs_are_counted_for_their_day_in_utc(rigs: Rigs, redis_client: redis.R
 
 
 def test_throughput_counts_in_the_hour(rigs: Rigs) -> None:
-    """Case V1, V2, V3."""
+    """Case V1, V2, V3, V4."""
     rig = filled(rigs)
+    [bucket] = list(rig.store.client.scan_iter("t:throughput:*"))[:1]
+    assert 86_400 < rig.store.client.ttl(bucket) <= 90_000
     series = Throughput.series(3, rig.store)
     assert len(series) == 3
     assert sum(hour.processed for hour in series[1:]) == 6
@@ -406,7 +408,7 @@ def test_large_arguments_are_left_out(rigs: Rigs, rig: Rig) -> None:
 
 
 def test_switched_off_nothing_is_written(rigs: Rigs, redis_client: redis.Redis) -> None:
-    """Contract 3: None switches each off."""
+    """Contract 3, case H10: None switches each off."""
     rigs.recording()
     rig = rigs(status=None, history=None).start()
     jid = rig.push("note", 1)

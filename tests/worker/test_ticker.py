@@ -17,6 +17,7 @@ from cogworker_django.client import JobClient
 from cogworker_django.core.config import StatusConfig
 from cogworker_django.core.cron import Cron
 from cogworker_django.core.entry import Entry
+from cogworker_django.core.errors import RedisUnavailable
 from cogworker_django.core.middleware import Chain
 from cogworker_django.definition import job
 from cogworker_django.features.firing import Firing
@@ -190,7 +191,7 @@ def test_one_failing_entry_stops_no_other_and_rests(
 
 
 def test_a_queue_that_takes_no_jobs_leaves_the_slot_to_be_fired(store: Store, redis_client: redis.Redis) -> None:
-    """Case T11, T13: claim and push are one step, so there is nothing to roll back."""
+    """Case T11, T13, T29, T30: claim and push are one step, so there is nothing to roll back."""
     redis_client.set("t:queue:default", "no list")
     each = ticker(store, entry(cron=YEARLY, options={"unique": "until_executed"}))
     each.round()
@@ -213,6 +214,21 @@ def test_while_redis_is_away_it_tries_again_without_resting(start_server: StartS
     server.start()
     until(lambda: each.round() == module.LONGEST)
     assert store.client.llen("t:queue:default") == 1
+    store.client.close()
+
+
+def test_a_look_that_asks_nothing_reports_no_end_of_an_outage(
+    start_server: StartServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Case T31."""
+    caplog.set_level(logging.INFO)
+    server = start_server(persistent=True)
+    store = open_store(server.url)
+    each = ticker(store, entry(cron=YEARLY), entry("never before", YEARLY))
+    each.round()
+    each._outages.failed("periodic entries", RedisUnavailable("away"))
+    assert each.round() == module.LONGEST
+    assert not any("available again" in line for line in messages(caplog, logging.INFO))
     store.client.close()
 
 
@@ -336,7 +352,7 @@ def shown(rig: Rig, name: str = "entry") -> PeriodicEntry:
 def test_a_worker_fires_runs_and_shows_its_entries(
     rigs: Rigs, registered: list[Any], redis_client: redis.Redis
 ) -> None:
-    """Case T23, T36: the lock goes with the job, and the last run tells how it ended."""
+    """Case T6, T23, T35, T36: the lock goes with the job, and the last run tells how it ended."""
     rig = started(rigs, entry(cron=YEARLY, args=[5], options=ALONE))
     until(lambda: registered == [5] and rig.settled())
     until(lambda: PeriodicSet(rig.store).find("entry"))
