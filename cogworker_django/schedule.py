@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
@@ -43,10 +42,10 @@ class Periodic:
         Returns:
             The job; without one a decorator.
         """
-        # Nobody else knows where an entry stands, and two may look alike.
-        place = f"periodic in {sys._getframe(1).f_globals.get('__name__', '?')}"
 
         def register(target: Target) -> Target:
+            module = getattr(target, "__module__", None)
+            place = f"periodic in {module}" if module else "periodic"
             self.declared.append(Declaration(place, {"cron": cron, "job": target, **fields}))
             return target
 
