@@ -62,6 +62,8 @@ class Settlement:
     """What to do once this process's write has stuck: death hooks."""
     record: Record | None = None
     """What people are told about the run."""
+    tried: bool = False
+    """Whether a trip with it has failed: it may be written already."""
 
     @property
     def size(self) -> int:

@@ -78,6 +78,8 @@ class Hold:
         """Puts the verdicts of a failed trip back where they were: whether it arrived is unknown, and a repeat of
         what arrived finds its token gone.
         """
+        for settlement in verdicts:
+            settlement.tried = True
         self.done.extendleft(reversed(done))
         self.verdicts.extendleft(reversed(verdicts))
 
@@ -96,6 +98,8 @@ class Hold:
                 self._refused(settlement, result)
                 continue
             self.jobs.pop(settlement.token, None)
+            if result == "gone" and settlement.tried:
+                continue  # most likely by the trip that failed
             if result == "gone":
                 logger.warning("jid=%s is no longer this process's: its end changes nothing", one_line(settlement.jid))
             elif settlement.settled:

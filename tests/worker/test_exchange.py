@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import redis
 
+from cogworker_django.core.config import HistoryConfig, StatusConfig
 from cogworker_django.definition import job
 from cogworker_django.store.trips import Landing, Trip
 from cogworker_django.worker import hold
@@ -170,6 +171,22 @@ def test_lost_replies_under_load_neither_lose_nor_double_a_job(rigs: Rigs) -> No
     until(rig.settled)
     assert sorted(seen) == list(range(1000))
     assert rig.counts() == (1000, 0)
+
+
+def test_what_a_lost_reply_had_settled_is_recorded_once_and_nothing_is_said(
+    rigs: Rigs, redis_client: redis.Redis, caplog: pytest.LogCaptureFixture
+) -> None:
+    """With status and history every success is a verdict, which the next trip repeats."""
+    seen = rigs.recording()
+    rig = rigs(concurrency=3, status=StatusConfig(), history=HistoryConfig()).start()
+    for block in range(5):
+        rig.faults.lose = 1
+        rig.push_many("note", [(100 * block + n,) for n in range(100)])
+        reaches(seen, 100 * (block + 1))
+    until(rig.settled)
+    assert rig.counts() == (500, 0)
+    assert redis_client.llen("t:history:all") == 500
+    assert not any("no longer this process's" in line for line in messages(caplog))
 
 
 def test_a_failure_whose_settlement_was_lost_is_filed_and_counted_once(rigs: Rigs) -> None:

@@ -10,12 +10,13 @@
 --   basic mode), notes ({token, id, status} of jobs that run), done (tokens of plain successes), verdicts ({token,
 --   kind, essential commands, commands beside, id, status, history entry}; beside, delete_if_owner and expire_if_owner
 --   are commands too; id, status and entry are false where nothing is kept), status_ttl (milliseconds), history_kept
---   (entries), gathered ({kind, command} to run once, with $n for the number settled), wanted, waiting (free threads), first (number of the first new token), picks ({queue,
---   number} in the order to look), awaited (a due time that is known already)
--- RETURNS: server time, the earliest due time if that is before the awaited one, else false, whether jobs may carry orphan counters, whether the queues are
---   empty now, names of the paused queues among the picks, results of the verdicts (settled, now or by an earlier try,
---   gone or the error),
---   errors of queues (`in progress: ` for that of the hash), then for each take its queue and its raw jobs
+--   (entries), gathered ({kind, command} to run once, with $n for the number settled), wanted, waiting (free threads),
+--   first (number of the first new token), picks ({queue, number} in the order to look), awaited (a due time that is
+--   known already)
+-- RETURNS: server time, the earliest due time if that is before the awaited one, else false, whether jobs may carry
+--   orphan counters, whether the queues are empty now, names of the paused queues among the picks, results of the
+--   verdicts (settled, now or by an earlier try, gone or the error), errors of queues (`in progress: ` for that of the
+--   hash), then for each take its queue and its raw jobs
 -- BUILDS: prefix .. queue:, bell:, careful: .. queue; prefix .. status: .. id; prefix .. history:all, success, failed
 local trip = cmsgpack.unpack(ARGV[1])
 local prefix, keep, wanted = trip.prefix, trip.keep, trip.wanted
