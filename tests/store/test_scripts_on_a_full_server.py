@@ -87,6 +87,7 @@ def test_a_beat_is_stamped(full: Store) -> None:
         ("push", ("t:queue:q", BELL, "t:queues"), ("q", "t:", 60, 60, 1, "A")),
         ("push", ("t:queue:q", BELL, "t:queues"), ("q", "t:", 60, 60, 4, "A", "j", "d" * 32, "{}")),
         ("schedule", ("t:schedule", BELL), ("t:", 60, 60, "at", 5, "A", "j", "d" * 32, "{}")),
+        ("skip_slot", ("t:slots",), ("e", 5, 0)),
         (
             "fire_slot",
             ("t:queue:q", BELL, "t:queues", "t:slots", "t:disabled", "t:runs"),
@@ -94,7 +95,7 @@ def test_a_beat_is_stamped(full: Store) -> None:
         ),
     ],
 )
-def test_new_jobs_are_refused_and_nothing_of_them_is_written(
+def test_new_jobs_and_slots_are_refused_and_nothing_of_them_is_written(
     name: str, keys: tuple[str, ...], args: tuple[Any, ...], full: Store
 ) -> None:
     before = full.client.dbsize()
