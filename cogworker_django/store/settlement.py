@@ -62,6 +62,8 @@ class Settlement:
     """What to do once this process's write has stuck: death hooks."""
     record: Record | None = None
     """What people are told about the run."""
+    plain: bool = False
+    """Whether it is a success with nothing to write but the record."""
     tried: bool = False
     """Whether a trip with it has failed: it may be written already."""
 
@@ -76,4 +78,6 @@ class Settlement:
         """As the script takes it."""
         record = self.record or NOTHING_TOLD
         told = (record.jid or False, record.status or False, record.entry or False)
+        if self.plain:
+            return (self.token, *told)
         return (self.token, self.kind, self.essential, self.beside, *told)

@@ -56,7 +56,7 @@ class Settlements:
 
     def recorded(self, token: str, record: Record) -> Settlement:
         """A success with nothing to clear: only people are told of it."""
-        return Settlement(token=token, jid=record.jid, kind=Counted.PROCESSED, record=record)
+        return Settlement(token=token, jid=record.jid, kind=Counted.PROCESSED, record=record, plain=True)
 
     def success(self, job: Subject) -> Settlement:
         """A success with something to clear: the attempts of earlier failures, the orphan counter, a lock."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +20,8 @@ from cogworker_django.worker.delivery import Delivery
 
 logger = logging.getLogger("cogworker")
 
+FAULT = "a run could not be recorded"
+"""For the log: whatever goes wrong here changes nothing about the job."""
 LARGEST_RESULT = 65_536
 """Bytes of JSON above which what a job returned is not kept."""
 LARGEST_ARGUMENTS = 16_384
@@ -96,7 +98,13 @@ class Recorder:
             run: its run.
             result: what it returned.
         """
-        return self._guarded(lambda: self._success(delivery, run, result)) if self.on else None
+        if not self.on:
+            return None
+        try:
+            return self._success(delivery, run, result)
+        except Exception:
+            logger.exception(FAULT)
+            return None
 
     def failure(self, delivery: Delivery, run: Run, fate: Fate, error: BaseException) -> Record | None:
         """The record of a failure.
@@ -107,14 +115,12 @@ class Recorder:
             fate: what becomes of the job.
             error: what it raised.
         """
-        return self._guarded(lambda: self._failure(delivery, run, fate, error)) if self.on else None
-
-    def _guarded(self, build: Callable[[], Record]) -> Record | None:
-        """Whatever goes wrong here changes nothing about the job."""
+        if not self.on:
+            return None
         try:
-            return build()
+            return self._failure(delivery, run, fate, error)
         except Exception:
-            logger.exception("a run could not be recorded")
+            logger.exception(FAULT)
             return None
 
     def _success(self, delivery: Delivery, run: Run, result: object) -> Record:

@@ -8,8 +8,9 @@
 -- KEYS[7] nothing: a key that never exists
 -- ARGV[1] trip: in msgpack: prefix, identity, progress (what is kept beside the stamp of the beat), keep (false in
 --   basic mode), notes ({token, id, status} of jobs that run), done (tokens of plain successes), verdicts ({token,
---   kind, essential commands, commands beside, id, status, history entry}; beside, delete_if_owner and expire_if_owner
---   are commands too; id, status and entry are false where nothing is kept), status_ttl (milliseconds), history_kept
+--   kind, essential commands, commands beside, id, status, history entry}, or {token, id, status, entry} of a success
+--   with nothing else to write; beside, delete_if_owner and expire_if_owner are commands too; id, status and entry are
+--   false where nothing is kept), status_ttl (milliseconds), history_kept
 --   (entries), gathered ({kind, command} to run once, with $n for the number settled), wanted, waiting (free threads),
 --   first (number of the first new token), picks ({queue, number} in the order to look), awaited (a due time that is
 --   known already)
@@ -79,6 +80,18 @@ local function settle(token, kind, essential, beside, id, status, entry)
   return 'settled'
 end
 
+-- A success with nothing to write but what people are told.
+local function record(token, id, status, entry)
+  if keep and redis.call('HDEL', KEYS[1], token) == 0 then return 'gone' end
+  counts.processed = counts.processed + 1
+  if status then follow(id, status) end
+  if entry then
+    ended.all[#ended.all + 1] = entry
+    ended.processed[#ended.processed + 1] = entry
+  end
+  return 'settled'
+end
+
 local function remember(list, entries)
   if #entries == 0 then return end
   redis.pcall('LPUSH', prefix .. 'history:' .. list, unpack(entries))
@@ -98,7 +111,9 @@ redis.call('DEL', KEYS[7])
 for _, each in ipairs(trip.notes) do note(unpack(each)) end
 settle_done(trip.done)
 local results = {}
-for i, verdict in ipairs(trip.verdicts) do results[i] = settle(unpack(verdict)) end
+for i, verdict in ipairs(trip.verdicts) do
+  results[i] = #verdict == 4 and record(unpack(verdict)) or settle(unpack(verdict))
+end
 remember('all', ended.all)
 remember('success', ended.processed)
 remember('failed', ended.failed)

@@ -14,13 +14,20 @@
 -- RETURNS: the positions of the jobs that were refused, from 0
 -- BUILDS: prefix .. unique: .. digest; prefix .. status: .. id
 --- include lib/ring
+local FIRST = 6
+local width = tonumber(ARGV[5])
+if width == 1 then
+  -- Most pushes: nothing of what follows is even defined for them.
+  redis.call('LPUSH', KEYS[1], unpack(ARGV, FIRST))
+  redis.pcall('SADD', KEYS[3], ARGV[1])
+  ring(KEYS[2], #ARGV - FIRST + 1)
+  return {}
+end
 --- include lib/is_error
 --- include lib/admit
-local FIRST = 6
-local width, jobs, refused = tonumber(ARGV[5]), {}, {}
+local jobs, refused = {}, {}
 local admission = admission(ARGV[2], tonumber(ARGV[3]), ARGV[4])
-if width == 1 then jobs = {unpack(ARGV, FIRST)} end
-for i = FIRST, width > 1 and #ARGV or 0, width do
+for i = FIRST, #ARGV, width do
   if admission.admit(ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], 0) then
     jobs[#jobs + 1] = ARGV[i]
   else
