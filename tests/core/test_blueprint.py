@@ -40,3 +40,13 @@ def test_other_options_keep_name_and_check() -> None:
     assert changed.fields == {"queue": "high", "retry": False, "team": "a"}
     with pytest.raises(ValueError, match="jid is a field of the payload"):
         changed.with_options(jid="x")
+
+
+@pytest.mark.parametrize("wish", [True, False, "other"])
+def test_a_call_that_waits_for_a_commit_is_otherwise_the_same(wish: bool | str) -> None:
+    blueprint = Blueprint.of("demo.Report", OPTIONS)
+    waiting = blueprint.committing(wish)
+    assert waiting.options.on_commit == wish
+    assert waiting.payload([1], {}, "j", 5.0) == blueprint.payload([1], {}, "j", 5.0)
+    assert (waiting.name, waiting.check_call) == (blueprint.name, blueprint.check_call)
+    assert waiting.options.merged(on_commit=blueprint.options.on_commit) == blueprint.options

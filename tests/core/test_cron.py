@@ -193,7 +193,7 @@ def test_the_times_that_match(expression: str, expected: list[str]) -> None:
         ("@reboot", "'@reboot' is none of @annually, @daily"),
         ("H H * * *", "the minute cannot be 'h'"),
         # Case B026
-        ("*/15 * * * * *", "has six fields, and there are no seconds"),
+        ("*/15 * * * * *", "'*/15 * * * * *' has six fields, and there are no seconds"),
         ("* * * * * */15", "has six fields, and there are no seconds"),
         ("0 0 1 1 * 0 2027", "has 7 fields"),
         ("22-2 * * * *", "a range begins with the smaller number"),
