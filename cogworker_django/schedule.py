@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any, TypeVar, overload
 
@@ -78,10 +78,10 @@ class Periodic:
 periodic = Periodic()
 
 
-def from_settings(given: Iterable[Mapping[str, object]]) -> list[Declaration]:
+def from_settings(given: Iterable[object]) -> list[Declaration]:
     """Read the entries of ``COGWORKER["PERIODIC"]``.
 
     Args:
-        given: the dicts.
+        given: the dicts, unchecked.
     """
     return [Declaration(f'COGWORKER["PERIODIC"][{index}]', fields) for index, fields in enumerate(given)]

@@ -93,6 +93,20 @@ def test_checks_tell_every_fault_with_where_it_stands() -> None:
     ]
 
 
+def test_checks_tell_the_faults_of_one_entry_whatever_is_wrong_with_another() -> None:
+    """Case B021: a typing error in one dict hides no fault of the others, nor of those in code."""
+
+    @periodic("60 * * * *", name="wrong")
+    @job(name="often")
+    def often() -> None: ...
+
+    given: list[object] = [5, {"crom": "@daily"}, {"cron": "@daily", "job": "often", "name": []}, {"job": "nobody"}]
+    with override_settings(COGWORKER={"PERIODIC": given}):
+        found = [str(error.msg) for error in checks.check_cogworker()]
+    places = [f"periodic in {__name__}", *(f'COGWORKER["PERIODIC"][{n}]' for n in range(len(given)))]
+    assert all(any(text.startswith(place) for text in found) for place in places)
+
+
 def test_upcoming_lists_what_the_worker_follows() -> None:
     """Case B001."""
     after = datetime(2026, 3, 28, tzinfo=ZoneInfo("Europe/Berlin"))

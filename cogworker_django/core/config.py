@@ -45,7 +45,6 @@ SHORTEST = 0.01  # seconds: what is done at such an interval must not keep the p
 MOST_THREADS = 1_000  # far above what one interpreter can use: more is a slip of the hand that fills the memory
 HASH_TAG = re.compile(r"[^{]*\{[^}]+\}")  # Redis Cluster hashes only what the first braces hold
 PREFIX = re.compile(r"[!-~]{1,100}")  # visible ASCII: a prefix must survive every tool that prints keys
-PERIODIC_KEYS = ("cron", "job", "name", "args", "kwargs", "unique", "timezone", "retry", "catch_up", "queue")
 
 
 def queue_weights(value: object, place: str) -> Weights:
@@ -93,28 +92,9 @@ def _middleware(value: object, place: str) -> Middleware:
     return path, dict(kwargs)
 
 
-def _periodic_entry(value: object, place: str) -> Mapping[str, object]:
-    problems = Problems()
-    if not isinstance(value, Mapping):
-        raise fault(place, f"must be a dict with cron, job and name, not {described(value)}.")
-    problems.found.extend(unknown_keys(value, PERIODIC_KEYS, place))
-    for key in ("cron", "job"):
-        with problems:
-            text(value.get(key), f'{place}["{key}"]')
-    problems.check()
-    return dict(value)
-
-
-def _periodic(value: object, place: str) -> tuple[Mapping[str, object], ...]:
-    entries = listing(_periodic_entry)(value, place)
-    problems, seen = Problems(), set[object]()
-    for index, entry in enumerate(entries):
-        name = entry.get("name", entry["job"])
-        if name in seen:
-            problems.add(f"{place}[{index}]", f"the name {described(name)} is used twice; give each entry its own.")
-        seen.add(name)
-    problems.check()
-    return entries
+def _declared(value: object, place: str) -> object:
+    """An entry is checked with those of the code, so that the faults of all are told at once."""
+    return value
 
 
 def _redact(value: object, place: str) -> object:
@@ -188,7 +168,7 @@ class Config:
     client_middleware: tuple[Middleware, ...] = setting((), listing(_middleware))
     server_middleware: tuple[Middleware, ...] = setting((), listing(_middleware))
     death_handlers: tuple[str, ...] = setting((), listing(dotted_path))
-    periodic: tuple[Mapping[str, object], ...] = setting((), _periodic)
+    periodic: tuple[object, ...] = setting((), listing(_declared))
     periodic_catch_up: bool = setting(True, boolean)
     status: StatusConfig | None = setting(StatusConfig(), optional(section(StatusConfig)))
     history: HistoryConfig | None = setting(HistoryConfig(), optional(section(HistoryConfig)))

@@ -47,8 +47,8 @@ class Declaration:
 
     place: str
     """Where, for messages."""
-    fields: Mapping[str, Any]
-    """As in `KEYS`; `job` is a name or a job."""
+    fields: Any
+    """A dict with `KEYS`; `job` is a name or a job."""
 
 
 def entries(
@@ -65,16 +65,23 @@ def entries(
     Raises:
         ConfigurationError: with every fault of every declaration, each naming its entry and field.
     """
-    problems, found = Problems(), dict[str, Entry]()
+    problems, names, found = Problems(), set[str](), list[Entry]()
     for declaration in declarations:
-        told = _Reader(declaration, problems)
-        entry = told.entry(registry, zone, catch_up)
-        if told.name in found:
-            problems.add(told.label, "the name is used twice; give each entry a name of its own.")
+        if not isinstance(declaration.fields, Mapping):
+            told = described(declaration.fields)
+            problems.add(declaration.place, f"must be a dict with cron, job and name, not {told}.")
+            continue
+        reader = _Reader(declaration, problems)
+        entry = reader.entry(registry, zone, catch_up)
+        if reader.name in names:
+            problems.add(reader.label, "the name is used twice; give each entry a name of its own.")
+        if reader.name is not None:
+            # Also that of an entry with faults: correcting them must not bring this one up.
+            names.add(reader.name)
         if entry is not None:
-            found.setdefault(entry.name, entry)
+            found.append(entry)
     problems.check()
-    return tuple(found.values())
+    return tuple(found)
 
 
 class _Reader:
@@ -91,17 +98,20 @@ class _Reader:
         job = self._fields.get("job")
         self._job: Any = getattr(job, "cogworker_name", job)
         name = self._fields.get("name")
-        self.name: Any = self._job if name is None else name
-        self.label = f"{declaration.place} ({described(self.name, 60)})"
+        self._name: Any = self._job if name is None else name
+        self.name: str | None = None
+        """Once it was checked; None when it is none."""
+        self.label = f"{declaration.place} ({described(self._name, 60)})"
         self._sound = True
 
     def entry(self, registry: Registry[Any], zone: str, catch_up: bool) -> Entry | None:
         """The entry; None when something is wrong with it."""
-        for key in self._fields.keys() - set(KEYS):
-            self._fault(str(key), f"is no field of an entry: use {', '.join(KEYS)}")
-        self._checked("name", lambda: check_job_name(self.name))
+        for key in self._fields:
+            if key not in KEYS:
+                self._fault(described(key, 60), f"is no field of an entry: use {', '.join(KEYS)}")
+        self.name = self._checked("name", lambda: check_job_name(self._name))
         blueprint = self._blueprint(registry)
-        cron = self._checked("cron", lambda: Cron(self._fields.get("cron"), "UTC"))  # type: ignore[arg-type]  # checked there
+        cron = self._checked("cron", lambda: Cron(self._fields.get("cron"), "UTC"))
         given = self._fields.get("timezone")
         zoned = self._checked("timezone", lambda: Cron("* * * * *", zone if given is None else given))
         args, kwargs = self._arguments(blueprint)
@@ -109,7 +119,7 @@ class _Reader:
         wanted = self._fields.get("catch_up")
         if wanted is not None and type(wanted) is not bool:
             self._fault("catch_up", f"must be True or False, not {described(wanted)}")
-        if not self._sound:
+        if self.name is None or not self._sound:
             return None
         return Entry(
             name=self.name,
@@ -133,7 +143,8 @@ class _Reader:
         return blueprint
 
     def _arguments(self, blueprint: Blueprint | None) -> tuple[list[Any], dict[str, Any]]:
-        args, kwargs = self._fields.get("args") or (), self._fields.get("kwargs") or {}
+        args, kwargs = self._fields.get("args"), self._fields.get("kwargs")
+        args, kwargs = [] if args is None else args, {} if kwargs is None else kwargs
         if not isinstance(args, (list, tuple)):
             self._fault("args", f"must be a list, not {described(args)}")
             return [], {}

@@ -124,13 +124,6 @@ BAD_INSIDE: list[tuple[dict[str, object], str]] = [
     ({"SERVER_MIDDLEWARE": [("a.b", {1: 2})]}, '["SERVER_MIDDLEWARE"][0][1]: must be a dict of keyword'),
     ({"SERVER_MIDDLEWARE": [("a.b",)]}, '["SERVER_MIDDLEWARE"][0]: must be a dotted path or'),
     ({"DEATH_HANDLERS": [len]}, '["DEATH_HANDLERS"][0]: must be a dotted path'),
-    ({"PERIODIC": ["x"]}, '["PERIODIC"][0]: must be a dict'),
-    ({"PERIODIC": [{"cron": "* * * * *"}]}, '["PERIODIC"][0]["job"]: must be a string'),
-    ({"PERIODIC": [{"cron": "x", "job": "j", "when": 1}]}, '["PERIODIC"][0]["when"]: unknown key'),
-    (
-        {"PERIODIC": [{"cron": "x", "job": "j", "name": "n"}, {"cron": "y", "job": "k", "name": "n"}]},
-        "[\"PERIODIC\"][1]: the name 'n' is used twice",
-    ),
     ({"STATUS": {"EXPIRATION": 0}}, '["STATUS"]["EXPIRATION"]: must be seconds'),
     ({"STATUS": {"EXPIRE": 5}}, '["STATUS"]["EXPIRE"]: unknown key; did you mean "EXPIRATION"?'),
     ({"HISTORY": {"RETENTION_DAYS": 0}}, '["HISTORY"]["RETENTION_DAYS"]: must be a whole number'),
@@ -242,12 +235,10 @@ def test_a_configuration_cannot_be_changed_and_hides_the_token() -> None:
     assert "hunter2" not in repr(config)
 
 
-def test_an_entry_without_a_name_is_named_after_its_job() -> None:
-    entries = [{"cron": "* * * * *", "job": "a.B"}, {"cron": "* * * * *", "job": "a.C"}]
+def test_periodic_entries_are_left_to_where_those_of_the_code_are_checked() -> None:
+    """Case B021: else the faults of the one kind would hide those of the other."""
+    entries: list[object] = ["x", {"when": 1}, {"name": []}]
     assert parse(PERIODIC=entries).periodic == tuple(entries)
-    assert problems_of({"PERIODIC": [*entries, {"cron": "@daily", "job": "x", "name": "a.C"}]}) == [
-        "COGWORKER[\"PERIODIC\"][2]: the name 'a.C' is used twice; give each entry its own."
-    ]
 
 
 def test_the_alias_of_a_cache_is_resolved_where_the_settings_are_read() -> None:

@@ -122,7 +122,12 @@ def test_the_projects_catch_up_holds_where_an_entry_says_nothing(registry: Regis
         ({"retry": -1}, "retry: retry must be 0 or more"),
         ({"unique": "always"}, "unique: unique must be"),
         ({"catch_up": 1}, "catch_up: must be True or False, not 1"),
-        ({"every": 5}, "every: is no field of an entry: use cron, job, name"),
+        ({"every": 5}, "'every': is no field of an entry: use cron, job, name"),
+        ({5: 5}, "): 5: is no field of an entry: use cron, job, name"),
+        ({"name": ["x"]}, "name: job name must be a string, not ['x']"),
+        ({"job": {}, "name": "x"}, "job: must be a job or the name of one, not {}"),
+        ({"args": 0}, "args: must be a list, not 0"),
+        ({"kwargs": ""}, "kwargs: must be a dict, not ''"),
     ],
 )
 def test_a_fault_names_its_entry_and_its_field(fields: dict[str, Any], told: str, registry: Registry[Any]) -> None:
@@ -157,6 +162,32 @@ def test_of_a_long_name_the_beginning_is_told(registry: Registry[Any]) -> None:
 def test_a_name_used_twice_is_told(registry: Registry[Any]) -> None:
     [fault] = faults(registry, {}, {"name": "other"}, {})
     assert fault == "place 2 ('shop.Report'): the name is used twice; give each entry a name of its own."
+
+
+def test_a_name_used_twice_is_told_although_the_first_of_them_has_other_faults(registry: Registry[Any]) -> None:
+    found = faults(registry, {"cron": "no"}, {})
+    assert [fault.split(": ")[:2] for fault in found] == [
+        ["place 0 ('shop.Report')", "cron"],
+        ["place 1 ('shop.Report')", "the name is used twice; give each entry a name of its own."],
+    ]
+
+
+def test_unknown_fields_are_told_in_the_order_in_which_they_stand(registry: Registry[Any]) -> None:
+    found = faults(registry, {"zone": 1, "every": 2, "at": 3})
+    assert [fault.split(": ")[1] for fault in found] == ["'zone'", "'every'", "'at'"]
+
+
+def test_what_is_no_dict_is_told_beside_the_faults_of_others(registry: Registry[Any]) -> None:
+    declared = [Declaration("place 0", "x"), Declaration("place 1", {"cron": "no", "job": "shop.Report", "args": [7]})]
+    with pytest.raises(ConfigurationError) as caught:
+        entries(declared, registry, zone="UTC", catch_up=True)
+    assert caught.value.problems[0] == "place 0: must be a dict with cron, job and name, not 'x'."
+    assert caught.value.problems[1].startswith("place 1 ('shop.Report'): cron: ")
+
+
+def test_entries_whose_name_is_none_are_named_after_their_jobs(registry: Registry[Any]) -> None:
+    [entry] = read(registry, {"name": None})
+    assert entry.name == "shop.Report"
 
 
 def test_a_wrong_zone_of_the_project_is_told_by_the_entries_that_need_it(registry: Registry[Any]) -> None:

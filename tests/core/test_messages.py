@@ -142,11 +142,6 @@ def test_a_wrong_call_is_told_what_was_given_and_what_is_right(call: Callable[[]
             '["CLIENT_MIDDLEWARE"][0][0]: must be a dotted path such as "project.module.name", not \'a..b\'.',
         ),
         ({"CLIENT_MIDDLEWARE": [("a", 5)]}, '["CLIENT_MIDDLEWARE"][0][1]: must be a dict of keyword arguments, not 5.'),
-        ({"PERIODIC": [5]}, '["PERIODIC"][0]: must be a dict with cron, job and name, not 5.'),
-        (
-            {"PERIODIC": [{"cron": "c", "job": "j"}, {"cron": "d", "job": "j"}]},
-            "[\"PERIODIC\"][1]: the name 'j' is used twice; give each entry its own.",
-        ),
         ({"WEB": {"ENVIRONMENT": 5}}, '["WEB"]["ENVIRONMENT"]: must be a string that is not empty, not 5.'),
         (
             {"WEB": {"ENVIRONMENT": {"label": "a", "tone": "b", "x": 1}}},
