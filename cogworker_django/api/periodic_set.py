@@ -27,8 +27,9 @@ class PeriodicEntry:
         self.timezone = str(shown.get("timezone", ""))
         self.job = str(shown.get("job", ""))
         """The job's name."""
-        self.args: list[Any] = list(shown.get("args") or ())
-        self.kwargs: dict[str, Any] = dict(shown.get("kwargs") or {})
+        args, kwargs = shown.get("args"), shown.get("kwargs")
+        self.args: list[Any] = args if isinstance(args, list) else []
+        self.kwargs: dict[str, Any] = kwargs if isinstance(kwargs, dict) else {}
         self.options = {name: shown[name] for name in ("queue", "retry", "unique") if name in shown}
         """What the entry sets of the job's options."""
         self.enabled = enabled

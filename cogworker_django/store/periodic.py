@@ -66,7 +66,7 @@ class PeriodicStore:
         damaged = isinstance(disabled, Exception)
         found = replies.or_else(slots, [None] * len(names))
         return Look(
-            slots={name: int(slot) for name, slot in zip(names, found, strict=True) if _is_number(slot)},
+            slots={name: int(slot) for name, slot in zip(names, found, strict=True) if _is_time(slot)},
             disabled=frozenset(name.decode(errors="replace") for name in replies.or_else(disabled, ())),
             damaged=damaged,
         )
@@ -139,8 +139,9 @@ class PeriodicStore:
         return None if holder is None else str(holder.decode(errors="replace"))
 
 
-def _is_number(slot: bytes | None) -> bool:
-    return slot is not None and slot.isdigit() and len(slot) < 16
+def _is_time(slot: bytes | None) -> bool:
+    """The same as in `last_slot.lua`."""
+    return slot is not None and slot.isdigit() and len(slot) < 12
 
 
 def _objects(found: Mapping[bytes, bytes]) -> dict[str, dict[str, Any]]:

@@ -48,7 +48,15 @@ def test_a_slot_is_claimed_with_its_job_and_its_run(store: Store, redis_client: 
 
 @pytest.mark.parametrize(
     ("last", "outcome"),
-    [(SLOT - 1, "fired"), (SLOT, "taken"), (SLOT + 1, "taken"), (999, "fired"), ("no number", "fired")],
+    [
+        (SLOT - 1, "fired"),
+        (SLOT, "taken"),
+        (SLOT + 1, "taken"),
+        (999, "fired"),
+        ("no number", "fired"),
+        ("9" * 11, "taken"),
+    ]
+    + [(odd, "fired") for odd in ("9" * 12, "inf", "1e9", "-1", "")],
 )
 def test_a_slot_is_fired_once_and_none_before_it(
     last: int | str, outcome: str, store: Store, redis_client: redis.Redis
@@ -114,7 +122,9 @@ def test_the_first_slot_of_an_entry_is_passed(first: int, store: Store, redis_cl
 
 
 @pytest.mark.parametrize(
-    ("last", "passed"), [(SLOT - 1, True), (SLOT, False), (SLOT + 1, False), (999, True), ("no number", True)]
+    ("last", "passed"),
+    [(SLOT - 1, True), (SLOT, False), (SLOT + 1, False), (999, True), ("no number", True), ("9" * 11, False)]
+    + [(odd, True) for odd in ("9" * 12, "inf", "1e9", "-1", "")],
 )
 def test_a_slot_is_passed_unless_it_or_a_later_one_is(
     last: int | str, passed: bool, store: Store, redis_client: redis.Redis
@@ -154,14 +164,21 @@ def test_an_entry_that_was_on_is_left_as_it_is(store: Store, redis_client: redis
     assert keys(redis_client) == set()
 
 
-@pytest.mark.parametrize("damaged", [DISABLED, SLOTS])
-def test_an_entry_is_not_said_to_be_on_when_that_cannot_be_written(
-    damaged: str, store: Store, redis_client: redis.Redis
+def test_an_entry_stays_off_while_it_cannot_be_written_that_what_was_due_has_passed(
+    store: Store, redis_client: redis.Redis
 ) -> None:
     redis_client.sadd(DISABLED, "e")
-    redis_client.set(damaged, "damaged")
+    redis_client.set(SLOTS, "damaged")
     with pytest.raises(RedisRefused, match="WRONGTYPE"):
         enable(store)
+    assert redis_client.sismember(DISABLED, "e")
+
+
+def test_an_entry_is_not_said_to_be_on_when_that_cannot_be_written(store: Store, redis_client: redis.Redis) -> None:
+    redis_client.set(DISABLED, "damaged")
+    with pytest.raises(RedisRefused, match="WRONGTYPE"):
+        enable(store)
+    assert keys(redis_client) == {DISABLED}
 
 
 # Showing

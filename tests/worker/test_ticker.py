@@ -264,10 +264,42 @@ def test_damage_beside_stops_no_firing(
     assert told is ("disabled" in damaged)
 
 
-def test_a_last_slot_that_is_no_number_counts_as_none(store: Store, redis_client: redis.Redis) -> None:
-    redis_client.hset("t:periodic:slots", "entry", "odd")
+@pytest.mark.parametrize("damaged", ["odd", "inf", "nan", "-5", "1e300", "0x7fffffffff", "9" * 12, "9" * 400, ""])
+def test_a_last_slot_that_is_no_time_counts_as_none(damaged: str, store: Store, redis_client: redis.Redis) -> None:
+    """Else the entry would never be fired again, and nobody told why."""
+    redis_client.hset("t:periodic:slots", "entry", damaged)
     ticker(store, entry(cron=YEARLY)).round()
     assert len(queued(redis_client)) == 1
+    assert slots(redis_client) == {b"entry": str(latest(YEARLY)).encode()}
+
+
+@pytest.mark.parametrize("damaged", ["9" * 12, "9" * 15, "odd"])
+def test_a_last_slot_that_is_no_time_is_not_shown(damaged: str, store: Store, redis_client: redis.Redis) -> None:
+    store.periodic.publish({"entry": entry().published()}, 10.0)
+    redis_client.hset("t:periodic:slots", "entry", damaged)
+    [found] = PeriodicSet(store)
+    assert found.last_slot is None
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        b"{}",
+        b'{"cron":[],"timezone":5,"job":null,"args":5,"kwargs":[1],"queue":{}}',
+        b'{"args":{"a":1},"kwargs":"x"}',
+        b"[]",
+        b"5",
+        b"no json",
+    ],
+)
+def test_a_damaged_entry_hides_no_other(shown: bytes, store: Store, redis_client: redis.Redis) -> None:
+    """Engine 3.8."""
+    store.periodic.publish({"odd": shown, "sound": entry().published()}, 10.0)
+    redis_client.hset("t:periodic:runs", "sound", "5")
+    found = {each.name: each for each in PeriodicSet(store)}
+    assert (found["sound"].cron, found["sound"].last_run) == (EVERY_MINUTE, {})
+    if "odd" in found:
+        assert (found["odd"].args, found["odd"].kwargs, found["odd"].next_slot) == ([], {}, None)
 
 
 # Switching off and on

@@ -21,11 +21,12 @@
 --- include lib/is_error
 --- include lib/clock
 --- include lib/admit
+--- include lib/last_slot
 local name, slot = ARGV[5], tonumber(ARGV[6])
 if redis.pcall('SISMEMBER', KEYS[5], name) == 1 then return 'disabled' end
 if slot > clock() then return 'early' end
-local last = redis.call('HGET', KEYS[4], name)
-if last and tonumber(last) and tonumber(last) >= slot then return 'taken' end
+local last = last_slot(KEYS[4], name)
+if last and last >= slot then return 'taken' end
 local admission = admission(ARGV[2], tonumber(ARGV[3]), ARGV[4])
 if not admission.admit(ARGV[8], ARGV[9], ARGV[10], 0) then return 'blocked' end
 local reply = redis.pcall('LPUSH', KEYS[1], ARGV[7])
