@@ -543,6 +543,17 @@ def test_a_worker_without_entries_has_no_ticker_and_shows_nothing(rigs: Rigs, re
     assert redis_client.keys("t:periodic:*") == []
 
 
+def test_a_worker_whose_code_has_no_entries_any_more_takes_the_old_ones_off(
+    rigs: Rigs, store: Store, redis_client: redis.Redis
+) -> None:
+    """Engine 3.7: also when the last entry of the project has gone."""
+    store.periodic.publish({"old": b"{}", "young": b"{}"}, 10.0)
+    redis_client.hset("t:periodic:seen", "old", redis_client.time()[0] - 86_400)
+    rigs().start()
+    until(lambda: redis_client.hkeys("t:periodic:entries") == [b"young"])
+    assert redis_client.hkeys("t:periodic:seen") == [b"young"]
+
+
 def test_fired_jobs_are_followed_like_others(rigs: Rigs, registered: list[Any]) -> None:
     rig = started(rigs, entry(cron=YEARLY), status=StatusConfig())
     until(lambda: len(registered) == 1 and rig.settled())
