@@ -24,6 +24,8 @@ AWAY = 1.0
 """Seconds until it tries again while Redis is away."""
 EARLY = 0.02
 """Seconds until it tries again when the server's clock is behind what this process believes."""
+SET_BACK = 10.0
+"""Seconds by which Redis's clock must have gone back to be thought of as set, and not just estimated better."""
 BLOCKED_LOOK = 1.0
 GRACE = 15.0
 """Seconds for which a slot waits for the job of an earlier one to end; then it is skipped (reference, 15.4)."""
@@ -72,6 +74,8 @@ class Ticker:
         self._clock = clock
         self._outages = outages
         self._quiet = quiet
+        self._seen = 0.0
+        """The time at the last look."""
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._loop, name="cogworker-ticker", daemon=True)
 
@@ -99,6 +103,7 @@ class Ticker:
         """Fires what is due; seconds until the next look."""
         if self._quiet():
             return AWAY
+        self._heed_clock()
         try:
             self._look_back()
             pauses = [self._tick(state) for state in self._states]
@@ -106,6 +111,14 @@ class Ticker:
             self._outages.failed("periodic entries", error)
             return AWAY
         return max(EARLY, min([LONGEST, *pauses]))
+
+    def _heed_clock(self) -> None:
+        """Redis's clock was set back: what was the next slot before may be days away now."""
+        now = self._clock.now()
+        if now < self._seen - SET_BACK:
+            for state in self._states:
+                state.next = None
+        self._seen = now
 
     def _look_back(self) -> None:
         """Finds what was missed before this process knew of the entry: the latest slot, at most."""
@@ -118,9 +131,20 @@ class Ticker:
             logger.error("which periodic entries are disabled cannot be read: all count as enabled")
         now = self._clock.now()
         for state in new:
-            state.next = self._first(state.entry, look.slots.get(state.entry.name), now)
+            entry = state.entry
+            if entry.name in look.disabled:
+                state.next = entry.cron.next_after(now)
+            else:
+                state.next = self._first(entry, look.slots.get(entry.name), now)
 
     def _first(self, entry: Entry, last: int | None, now: float) -> int:
+        if last is not None and last > now + LONGEST:
+            logger.warning(
+                "periodic entry %s is not fired before %s: it is said to have been fired then, so Redis's clock was "
+                "ahead; to begin anew from now on, disable and enable it",
+                entry.name,
+                _stamp(last),
+            )
         latest = entry.cron.latest(now)
         if latest is None or (last is not None and last >= latest):
             return entry.cron.next_after(now)
@@ -168,7 +192,7 @@ class Ticker:
 
     def _done(self, state: _State, slot: int, fired: Fired) -> None:
         if fired is Fired.FIRED:
-            logger.info("fired: %s, due at %s", state.entry.name, time.strftime("%FT%TZ", time.gmtime(slot)))
+            logger.info("fired: %s, due at %s", state.entry.name, _stamp(slot))
         elif fired is Fired.BLOCKED and self._periodic.skip(state.entry.name, slot):
             logger.warning("skipped: %s, since its job of before, or one like it, waits or runs", state.entry.name)
         state.blocked_since = None
@@ -180,3 +204,7 @@ class Ticker:
         state.resting_until = time.monotonic() + pause
         reason = f"{error_class(error)}: {one_line(error_message(error), 200)}"
         logger.error("periodic entry %s could not be fired: %s (tried again in %g s)", state.entry.name, reason, pause)
+
+
+def _stamp(slot: int) -> str:
+    return time.strftime("%FT%TZ", time.gmtime(slot))

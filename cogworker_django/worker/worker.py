@@ -264,9 +264,9 @@ class Worker:
             self._store.history.trim()
 
     def _show_entries(self) -> None:
+        # Also when there are none: those that were there before go by it.
         shown = {entry.name: entry.published() for entry in self._plan.entries}
-        if shown:
-            self._store.periodic.publish(shown, SHOWN_FOR * self._config.recovery_interval)
+        self._store.periodic.publish(shown, SHOWN_FOR * self._config.recovery_interval)
 
     def _make_ticker(self, runtime: Runtime) -> Ticker:
         periodic, clock = self._store.periodic, self._store.clock

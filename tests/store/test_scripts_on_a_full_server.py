@@ -32,7 +32,7 @@ CALLS: dict[str, tuple[tuple[str, ...], tuple[Any, ...], Any]] = {
     "file_unsettled": (("t:unsettled", "t:retry", "t:counter", BELL, NOTHING), ("r", "5", "A"), 1),
     "set_aside": (("t:unsettled", "t:aside", NOTHING), ("r", 100, 5), 1),
     "publish_work": (("t:work", NOTHING), ("[]", 5000), b"OK"),
-    "enable_entry": (("t:disabled", "t:slots"), ("e",), 1),
+    "enable_entry": (("t:disabled", "t:slots"), ("off",), 1),
     "quarantine": (("t:retry", "t:copy", NOTHING), ("hash", 100), b"zset"),
     "restore": (("t:retry", "t:copy", NOTHING), (100, "1:q", ENTRY), b"zset"),
 }
@@ -46,7 +46,7 @@ def full(start_server: StartServer) -> Any:
     client.hset("t:held", mapping={"1:q": ENTRY, "2:q": ENTRY})
     client.hset(IN_PROGRESS, mapping={"1:q": ENTRY, "2:q": ENTRY})
     client.rpush("t:unsettled", "r", "s")
-    client.sadd("t:disabled", "e")
+    client.sadd("t:disabled", "off")
     client.config_set("maxmemory", 1)
     with pytest.raises(redis.exceptions.OutOfMemoryError):
         client.set("more", "text")

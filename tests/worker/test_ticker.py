@@ -136,6 +136,65 @@ def test_a_slot_that_is_not_due_on_the_servers_clock_is_not_fired(store: Store, 
     assert queued(redis_client) == []
 
 
+def test_a_clock_that_was_ahead_for_a_while_keeps_no_entry_waiting_for_that_time(
+    store: Store, redis_client: redis.Redis
+) -> None:
+    """Engine, "Times": the host's clock jumps years ahead, and is set right before the slot of then is fired."""
+    each = ticker(store, entry(cron=YEARLY))
+    each.round()
+    [state] = each._states
+    each._clock.tell(time.time() + 3 * 366 * 86_400)
+    each.round()
+    each._clock.tell(time.time())
+    state.resting_until = 0.0
+    each.round()
+    assert state.next == Cron(YEARLY, "UTC").next_after(time.time())
+    assert len(queued(redis_client)) == 1
+
+
+def test_a_clock_that_goes_back_a_little_asks_redis_nothing(store: Store, redis_client: redis.Redis) -> None:
+    """Each beat corrects the estimate a little."""
+    each = ticker(store, entry(cron=YEARLY))
+    each.round()
+    redis_client.delete("t:periodic:slots")
+    each._clock.tell(each._clock.now() - 0.5)
+    each.round()
+    assert slots(redis_client) == {}
+    assert len(queued(redis_client)) == 1
+
+
+def test_an_entry_that_was_fired_for_a_time_to_come_is_told_and_begins_anew_when_it_is_switched_off_and_on(
+    store: Store, redis_client: redis.Redis, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The clock was ahead when it was fired: a slot is fired once all the same, and somebody has to know."""
+    ahead = latest(YEARLY) + 3 * 366 * 86_400
+    redis_client.hset("t:periodic:slots", "entry", ahead)
+    each = ticker(store, entry(cron=YEARLY))
+    each.round()
+    [line] = [line for line in messages(caplog, logging.WARNING) if "periodic entry" in line]
+    told = time.strftime("%FT%TZ", time.gmtime(ahead))
+    assert line.startswith(f"periodic entry entry is not fired before {told}")
+    [state] = each._states
+    # Its next time by the clock, not the one after the record: it is fired once the record is right again.
+    assert state.next == Cron(YEARLY, "UTC").next_after(time.time())
+    state.next = latest(YEARLY)
+    each.round()
+    assert queued(redis_client) == []
+    assert store.periodic.disable("entry")
+    assert store.periodic.enable("entry")
+    assert int(slots(redis_client)[b"entry"]) <= time.time()
+
+
+def test_a_last_slot_of_just_now_is_no_warning(
+    store: Store, redis_client: redis.Redis, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A process may know of the time a little later than the one that fired."""
+    each = ticker(store, entry())
+    redis_client.hset("t:periodic:slots", "entry", int(each._clock.now()) + 3)
+    each.round()
+    assert not any("is not fired before" in line for line in messages(caplog, logging.WARNING))
+
+
 def test_a_quiet_process_fires_nothing(store: Store, redis_client: redis.Redis) -> None:
     """Case T14."""
     assert ticker(store, entry(), quiet=True).round() == module.AWAY
@@ -314,6 +373,15 @@ def test_a_disabled_entry_fires_nothing_and_claims_nothing(store: Store, redis_c
     assert redis_client.keys("*") == [b"t:periodic:disabled"]
 
 
+def test_a_disabled_entry_is_not_primed_either(store: Store, redis_client: redis.Redis) -> None:
+    """Case T18: nothing at all is written of it, and it is looked at again when it is due."""
+    store.periodic.disable("entry")
+    each = ticker(store, entry(cron=YEARLY, catch_up=False))
+    each.round()
+    assert redis_client.keys("*") == [b"t:periodic:disabled"]
+    assert each._states[0].next == Cron(YEARLY, "UTC").next_after(time.time())
+
+
 def test_what_was_due_while_it_was_off_is_not_fired_when_it_is_switched_on(
     store: Store, redis_client: redis.Redis
 ) -> None:
@@ -473,6 +541,17 @@ def test_a_worker_without_entries_has_no_ticker_and_shows_nothing(rigs: Rigs, re
     until(lambda: rig.idle())
     assert "cogworker-ticker" not in {thread.name for thread in threading.enumerate()}
     assert redis_client.keys("t:periodic:*") == []
+
+
+def test_a_worker_whose_code_has_no_entries_any_more_takes_the_old_ones_off(
+    rigs: Rigs, store: Store, redis_client: redis.Redis
+) -> None:
+    """Engine 3.7: also when the last entry of the project has gone."""
+    store.periodic.publish({"old": b"{}", "young": b"{}"}, 10.0)
+    redis_client.hset("t:periodic:seen", "old", redis_client.time()[0] - 86_400)
+    rigs().start()
+    until(lambda: redis_client.hkeys("t:periodic:entries") == [b"young"])
+    assert redis_client.hkeys("t:periodic:seen") == [b"young"]
 
 
 def test_fired_jobs_are_followed_like_others(rigs: Rigs, registered: list[Any]) -> None:
