@@ -148,7 +148,7 @@ class Trips:
         )
         reply = self._gateway.run("exchange", self._keys, (packed,))
         with sensible():
-            return _landing(reply)
+            return _checked(_landing(reply), trip)
 
     def held(self) -> set[str]:
         """The tokens in the process's hash."""
@@ -239,6 +239,17 @@ def number_of(token: str) -> int:
 def queue_of(token: str) -> str:
     """The queue in a delivery token."""
     return token.split(":", 1)[1]
+
+
+def _checked(landing: Landing, trip: Trip) -> Landing:
+    """Refuses an answer to another question: one job with another's token would be run twice, or never."""
+    if len(landing.results) != len(trip.verdicts):
+        raise ValueError(f"{len(landing.results)} results of {len(trip.verdicts)} verdicts")
+    if sum(len(raws) for _, raws in landing.jobs) > trip.wanted:
+        raise ValueError("more jobs than were asked for")
+    if not {queue for queue, _ in landing.jobs} <= {queue for queue, _ in trip.picks}:
+        raise ValueError("jobs of queues that were not asked for")
+    return landing
 
 
 def _landing(reply: list[Any]) -> Landing:
