@@ -96,9 +96,10 @@ def hold(client: redis.Redis, *tokens: str) -> None:
     client.hset(IN_PROGRESS, mapping=dict.fromkeys(tokens, raw_job()))
 
 
-def run(number: int, kind: str = "processed", *essential: Command, **record: str) -> Settlement:
+def run(number: int, kind: str = "processed", *essential: Command, plain: bool = False, **record: str) -> Settlement:
     fields: dict[str, Any] = {"status": f"s{number}", "entry": f"e{number}"} | record
     return Settlement(
+        plain=plain,
         token=f"{number}:q",
         jid=f"j{number}",
         kind=kind,
@@ -107,16 +108,27 @@ def run(number: int, kind: str = "processed", *essential: Command, **record: str
     )
 
 
-def test_each_run_is_told_in_its_lists_the_latest_first(told: Store, redis_client: redis.Redis) -> None:
+@pytest.mark.parametrize("plain", [True, False])
+def test_each_run_is_told_in_its_lists_the_latest_first(plain: bool, told: Store, redis_client: redis.Redis) -> None:
     hold(redis_client, "1:q", "2:q", "3:q", "5:q")
-    verdicts = [run(1), run(2, "failed"), run(3), run(4), run(5, status="", entry="")]
+    verdicts = [run(1, plain=plain), run(2, "failed"), run(3, plain=plain), run(4, plain=plain)]
+    verdicts.append(run(5, status="", entry="", plain=plain))
     assert Traveller(told).go(verdicts=verdicts).results == ["settled", "settled", "settled", "gone", "settled"]
     assert listed(redis_client, "all") == [b"e3", b"e2", b"e1"]
     assert listed(redis_client, "success") == [b"e3", b"e1"]
     assert listed(redis_client, "failed") == [b"e2"]
     assert redis_client.mget("t:status:j1", "t:status:j2", "t:status:j3") == [b"s1", b"s2", b"s3"]
     assert redis_client.exists("t:status:j4", "t:status:j5") == 0
+    assert (redis_client.get("t:stats:processed"), redis_client.get("t:stats:failed")) == (b"3", b"1")
     assert 50_000 < redis_client.pttl("t:status:j1") <= 60_000
+
+
+@pytest.mark.parametrize("plain", [True, False])
+def test_of_a_damaged_hash_no_run_is_told(plain: bool, told: Store, redis_client: redis.Redis) -> None:
+    redis_client.set(IN_PROGRESS, "no hash")
+    with pytest.raises(RedisRefused, match="WRONGTYPE"):
+        Traveller(told).go(verdicts=[run(1, plain=plain)])
+    assert redis_client.exists("t:status:j1", LIST, "t:stats:processed") == 0
 
 
 def test_of_each_list_only_so_many_are_kept(told: Store, redis_client: redis.Redis) -> None:

@@ -79,6 +79,24 @@ def test_when_the_schedule_refuses_a_job_the_locks_of_its_batch_are_given_up(
     assert keys(redis_client, "*") == set()
 
 
+def test_jobs_that_bring_something_along_list_their_queue_and_ring_for_each(
+    store: Store, redis_client: redis.Redis
+) -> None:
+    assert push(store, ("a", "j", DIGESTS[0], ""), ("b", "k", DIGESTS[0], ""), ("c", "l", "", "queued")) == [1]
+    assert redis_client.lrange(QUEUE, 0, -1) == [b"c", b"a"]
+    assert redis_client.smembers(QUEUES) == {b"q"}
+    assert redis_client.llen(BELL) == 2
+
+
+@pytest.mark.parametrize("damaged", [QUEUES, BELL])
+def test_damage_beside_stops_no_job_that_brings_something_along(
+    damaged: str, store: Store, redis_client: redis.Redis
+) -> None:
+    redis_client.set(damaged, "damaged")
+    assert push(store, ("a", "j", DIGESTS[0], "queued")) == []
+    assert redis_client.mget(lock(), STATUSES + "j") == [b"j", b"queued"]
+
+
 # Deleted from a queue
 
 
