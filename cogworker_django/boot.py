@@ -63,7 +63,8 @@ class Boot:
         try:
             return Door(address, self._board)
         except OSError as error:
-            raise fault("--health", f"nobody can listen on {address}: {error.strerror or error}.") from None
+            reason = os.strerror(error.errno) if error.errno else error
+            raise fault("--health", f"nobody can listen on {address}: {reason}.") from None
 
     def _single(self) -> int:
         commands = Commands(self._hangup)
