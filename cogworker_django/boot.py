@@ -16,7 +16,8 @@ from cogworker_django.process.door import Door
 from cogworker_django.process.link import Link, Refused
 from cogworker_django.process.memory import resident_kb
 from cogworker_django.process.service import Service
-from cogworker_django.swarm.supervisor import Supervisor, SwarmPlan
+from cogworker_django.swarm.plan import SwarmPlan
+from cogworker_django.swarm.supervisor import Supervisor
 from cogworker_django.worker.launcher import Launcher
 from cogworker_django.worker.reporter import Reporter
 
