@@ -13,9 +13,10 @@ from datetime import datetime
 from importlib import import_module
 from typing import Any
 
+import django
 from django.conf import settings
 from django.db import transaction
-from django.utils.module_loading import autodiscover_modules
+from django.utils.module_loading import autodiscover_modules, import_string
 from django.utils.timezone import make_aware
 
 from cogworker_django import runtime, schedule
@@ -33,6 +34,9 @@ from cogworker_django.store.dispatcher import RedisDispatcher
 from cogworker_django.store.store import Store
 
 JOBS_MODULE = "jobs"  # what is imported of every installed app
+TASKS_MODULE = "tasks"  # and this where tasks are jobs
+TASK_BACKEND = "cogworker_django.tasks.CogworkerBackend"
+TASKS_SINCE = (6, 0)  # the version of Django that has them
 SERVER_ARGUMENTS = 4  # job, payload, queue, proceed
 CLIENT_ARGUMENTS = 5  # name, payload, queue, redis, proceed
 
@@ -75,10 +79,34 @@ def import_jobs() -> None:
     A module of `IMPORTS` that is missing is left to the checks, which report it with the other faults.
     """
     autodiscover_modules(JOBS_MODULE)
+    if uses_tasks():
+        autodiscover_modules(TASKS_MODULE)
     try:
         import_listed(load_config())
     except ConfigurationError:
         return
+
+
+def uses_tasks() -> bool:
+    """Whether an entry of `TASKS` has our backend, so that modules named `tasks` define jobs."""
+    return django.VERSION >= TASKS_SINCE and any(map(_is_ours, task_backend_paths()))
+
+
+def task_backend_paths() -> list[str]:
+    """The backends that `TASKS` names, as far as it can be read."""
+    entries = getattr(settings, "TASKS", None)
+    entries = entries.values() if isinstance(entries, dict) else ()
+    return [str(entry.get("BACKEND")) for entry in entries if isinstance(entry, dict)]
+
+
+def _is_ours(path: str) -> bool:
+    if path == TASK_BACKEND:
+        return True
+    try:
+        return bool(getattr(import_string(path), "is_cogworker", False))
+    except ImportError:
+        # Django's own check tells.
+        return False
 
 
 def import_listed(config: Config) -> None:

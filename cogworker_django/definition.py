@@ -72,6 +72,8 @@ class Job(Enqueuing):
     """The job's id, inside a run."""
     payload: Mapping[str, Any] = types.MappingProxyType({})
     """The whole payload, inside a run."""
+    worker_id: str = ""
+    """The identity of the process that runs it, inside a run."""
     _cogworker_reporter: Reporter = staticmethod(silent)
 
     def __init_subclass__(cls, *, name: str | None = None, aliases: Iterable[str] = (), **options: Any) -> None:

@@ -87,10 +87,23 @@ class QueueReader:
         Returns:
             Whether it was found.
         """
+        raw = self.find(name, jid)
+        return raw is not None and self.remove(name, raw)
+
+    def find(self, name: str, jid: str) -> bytes | None:
+        """Search a queue for a job, in steps of a few milliseconds of the server's time each.
+
+        Args:
+            name: the queue.
+            jid: the job's id.
+
+        Returns:
+            The job as it lies there; None when it does not.
+        """
         for raw in self._read(name, SEARCHED_AT_ONCE, stored_text(jid)):
             if jid_of(raw) == jid:
-                return self.remove(name, raw)
-        return False
+                return raw
+        return None
 
     def remove(self, name: str, raw: bytes) -> bool:
         """Delete one job with exactly these bytes, and what else is kept of it: its lock, failed attempts, status.

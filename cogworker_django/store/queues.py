@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any, Protocol
 
+from cogworker_django.core import django_task
 from cogworker_django.core.state import State
 from cogworker_django.store.gateway import Arg, Gateway
 from cogworker_django.store.status import Statuses
@@ -99,7 +100,8 @@ class Queues:
         payload = job.payload
         if not self._statuses.ttl:
             return (payload["jid"] if job.digest else "", job.digest or "", "")
-        status = self._statuses.value(State.QUEUED, payload["class"], payload["queue"], time.time())
+        told = django_task.told(payload)
+        status = self._statuses.value(State.QUEUED, payload["class"], payload["queue"], time.time(), told)
         return (payload["jid"], job.digest or "", status)
 
 

@@ -29,6 +29,7 @@ class Runner:
         chain: the server middleware.
         before: called on the thread before each run; refreshes database connections.
         after: called after each run.
+        identity: of the process, which each job is told.
     """
 
     def __init__(
@@ -37,11 +38,13 @@ class Runner:
         chain: Chain,
         before: Callable[[], None],
         after: Callable[[], None],
+        identity: str = "",
     ) -> None:
         self._registry = registry
         self._chain = chain
         self._before = before
         self._after = after
+        self._identity = identity
         self._pid = os.getpid()
 
     def run(self, payload: Payload, queue: str, report: Reporter | None = None) -> Outcome:
@@ -82,12 +85,17 @@ class Runner:
 
     def _inside(self, payload: Payload, queue: str, report: Reporter) -> Any:
         if self._chain.empty:
-            return self._perform(self._registry.resolve(payload["class"]).start(payload, report))
+            return self._perform(self._start(payload, report))
         try:
-            job = self._registry.resolve(payload["class"]).start(payload, report)
+            job = self._start(payload, report)
         except BaseException as error:  # noqa: BLE001 - raised again inside the chain
             return self._chain.invoke(_raiser(error), None, payload, queue)
         return self._chain.invoke(lambda: self._perform(job), job, payload, queue)
+
+    def _start(self, payload: Payload, report: Reporter) -> Job:
+        job = self._registry.resolve(payload["class"]).start(payload, report)
+        job.worker_id = self._identity
+        return job
 
     def _perform(self, job: Job) -> Any:
         payload = job.payload

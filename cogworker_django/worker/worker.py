@@ -107,7 +107,7 @@ class Worker:
         self._reports = Reports(store.statuses, self._alarm)
         self.exchange = self._make_exchange()
         self._handout = Handout(self.exchange, self._idle, self._listener, self._alarm, self._outages)
-        self._runner = Runner(runtime.registry, runtime.server_chain, before, after)
+        self._runner = Runner(runtime.registry, runtime.server_chain, before, after, self.identity)
         recorder = Recorder(store.statuses, history=store.history.max_entries > 0, host=self.identity)
         judge = Judge(store.settlements, runtime.registry, self._deaths, recorder, self.identity)
         numbers = range(1, plan.concurrency + 1)
