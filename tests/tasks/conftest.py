@@ -40,6 +40,7 @@ def make_rig(rigs: Rigs) -> Iterator[Callable[..., Rig]]:
         client = JobClient(
             runtime.Switch(RedisDispatcher(rig.store.queues)),
             defer=conf.after_commit,
+            naive_to_timestamp=conf._in_current_zone,
             registry=definition.REGISTRY,
             chain=Chain([(entry, {}) for entry in client_middleware]),
         )
