@@ -13,8 +13,8 @@ from cogworker_django.core.payload import DJANGO_TASK, Payload
 MARK = f'"{DJANGO_TASK}"'.encode()
 """Is in the bytes of every task, so that those of other jobs need not be read for it."""
 
-BACKEND, PRIORITY = "backend", "priority"
-"""What the payload says under `DJANGO_TASK`: the alias in `TASKS`, and the priority unless that is 0."""
+BACKEND = "backend"
+"""What the payload says under `DJANGO_TASK`: the alias in `TASKS`; and a priority (`core.lanes`)."""
 
 _TOLD = ("args", "kwargs", "created_at", "at", "retry_count")
 

@@ -48,7 +48,7 @@ class CogworkerBackend(BaseTaskBackend):
     supports_defer = True
     supports_async_task = True
     supports_get_result = True
-    supports_priority = False
+    supports_priority = True
 
     def validate_task(self, task: AnyTask) -> None:
         """Check a task, and make it known to the worker; called when it is defined and before it is enqueued.

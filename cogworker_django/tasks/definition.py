@@ -12,7 +12,8 @@ from django.tasks.exceptions import InvalidTask
 
 from cogworker_django import definition
 from cogworker_django.core.blueprint import Blueprint
-from cogworker_django.core.django_task import BACKEND, PRIORITY
+from cogworker_django.core.django_task import BACKEND
+from cogworker_django.core.lanes import PRIORITY
 from cogworker_django.core.options import JobOptions
 from cogworker_django.core.payload import DJANGO_TASK
 from cogworker_django.core.signature import signature_of

@@ -12,8 +12,9 @@ from django.tasks import TaskResultStatus
 
 from cogworker_django import runtime
 from cogworker_django.core import text, times
-from cogworker_django.core.django_task import BACKEND, PRIORITY
+from cogworker_django.core.django_task import BACKEND
 from cogworker_django.core.errors import CogworkerError
+from cogworker_django.core.lanes import PRIORITY
 from cogworker_django.core.payload import DJANGO_TASK, failures
 from cogworker_django.store.attempts import Attempt
 
