@@ -191,3 +191,13 @@ def leave_orphan() -> None:
     """Start a program that outlives the one that has started it, as daemons are started."""
     with recorded():
         subprocess.run(["sh", "-c", "sleep 0.1 &"], check=True)
+
+
+@job(name="hoard")
+def hoard(mebibytes: int) -> None:
+    """Keep memory for as long as the process lives."""
+    with recorded():
+        _HOARD.append(os.urandom(2**20) * mebibytes)
+
+
+_HOARD: list[bytes] = []

@@ -112,7 +112,11 @@ class Rig:
 
     def in_progress(self, worker: WorkerProcess) -> set[str]:
         """The jobs that the server holds for a worker."""
-        raws = cast(list[bytes], self.redis.hvals(f"{PREFIX}inprogress:{worker.identity}"))
+        return self.in_hand(worker.identity)
+
+    def in_hand(self, identity: str) -> set[str]:
+        """The jobs that the server holds for a process by its name."""
+        raws = cast(list[bytes], self.redis.hvals(f"{PREFIX}inprogress:{identity}"))
         return {json.loads(raw)["jid"] for raw in raws}
 
     def stop(self, *workers: WorkerProcess) -> None:

@@ -1,0 +1,35 @@
+"""Which processes have ended."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+
+def ended(pids: Iterable[int]) -> dict[int, int]:
+    """Take up the ends of processes, without waiting for any.
+
+    The first process of a container also gets the orphans of all others, which nobody else would bury.
+
+    Args:
+        pids: of the own children.
+
+    Returns:
+        For each that has ended its exit status; negative for the signal that has ended it.
+    """
+    found = dict(_until_none(-1)) if os.getpid() == 1 else {}
+    for pid in pids:
+        if pid not in found:
+            found |= _until_none(pid)
+    return found
+
+
+def _until_none(which: int) -> Iterable[tuple[int, int]]:
+    while True:
+        try:
+            pid, status = os.waitpid(which, os.WNOHANG)
+        except ChildProcessError:
+            return
+        if pid == 0:
+            return
+        yield pid, os.waitstatus_to_exitcode(status)
