@@ -30,6 +30,8 @@ from cogworker_django.core.redis_target import RedisTarget
 from cogworker_django.core.settings import Problems
 from cogworker_django.definition import REGISTRY
 from cogworker_django.dotted_paths import imported_handlers, imported_middleware
+from cogworker_django.features.announcing import AnnouncingDispatcher
+from cogworker_django.signals import Signals
 from cogworker_django.store.dispatcher import RedisDispatcher
 from cogworker_django.store.store import Store
 
@@ -150,8 +152,9 @@ def build_runtime(*, concurrency: int | None = None) -> runtime.Runtime:
         config = replace(config, concurrency=concurrency)
     hooks = load_hooks(config)
     store = Store(config)
+    announcer = Signals()
     client = JobClient(
-        runtime.Switch(RedisDispatcher(store.queues)),
+        AnnouncingDispatcher(runtime.Switch(RedisDispatcher(store.queues)), announcer),
         defer=after_commit,
         registry=REGISTRY,
         chain=hooks.client_chain,
@@ -166,6 +169,7 @@ def build_runtime(*, concurrency: int | None = None) -> runtime.Runtime:
         client=client,
         server_chain=hooks.server_chain,
         death_handlers=hooks.death_handlers,
+        announcer=announcer,
     )
 
 
