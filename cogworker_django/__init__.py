@@ -9,8 +9,9 @@ Rooms, lowest first; nothing imports upward:
 - `store`: every Redis command, key and Lua script.
 - `features`: what rides on the middleware chains; `client`: the one way into Redis for new jobs.
 - `runtime`: the parts of one process, built once. `pusher`, `definition`: what users' code meets.
+- `process`: what a worker is to its system: signals, log, health. `swarm`: the parent of several worker processes.
 - `worker`: the process that runs jobs; `api`: reading and steering from outside a worker.
-- `web`: the pages. Beside it the Django edge: `apps`, `conf`, `checks`, `management` and their like.
+- `web`: the pages. Beside it the Django edge: `apps`, `conf`, `checks`, `boot`, `management` and their like.
 
 Features that span rooms: reliable fetch = store/trips, worker/exchange, store/recovery, worker/rescuer.
 """

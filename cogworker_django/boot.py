@@ -16,7 +16,8 @@ from cogworker_django.process.door import Door
 from cogworker_django.process.link import Link, Refused
 from cogworker_django.process.memory import resident_kb
 from cogworker_django.process.service import Service
-from cogworker_django.swarm.supervisor import Supervisor, SwarmPlan
+from cogworker_django.swarm.plan import SwarmPlan
+from cogworker_django.swarm.supervisor import Supervisor
 from cogworker_django.worker.launcher import Launcher
 from cogworker_django.worker.reporter import Reporter
 
@@ -63,7 +64,8 @@ class Boot:
         try:
             return Door(address, self._board)
         except OSError as error:
-            raise fault("--health", f"nobody can listen on {address}: {error.strerror or error}.") from None
+            reason = os.strerror(error.errno) if error.errno else error
+            raise fault("--health", f"nobody can listen on {address}: {reason}.") from None
 
     def _single(self) -> int:
         commands = Commands(self._hangup)

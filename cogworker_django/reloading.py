@@ -47,6 +47,10 @@ def watch(commands: Commands) -> None:
         # It is dealt with: the reloader must not end the process.
         return True
 
+    def watching(**_: Any) -> None:
+        logger.info("watching the code for changes")
+
+    autoreload.autoreload_started.connect(watching, weak=False, dispatch_uid="cogworker.reload")
     autoreload.file_changed.connect(changed, weak=False, dispatch_uid="cogworker.reload")
     reloader = autoreload.get_reloader()
     threading.Thread(

@@ -11,7 +11,6 @@ import signal
 import socket
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from cogworker_django.process import commands as told
 from cogworker_django.process import logs, title
@@ -22,6 +21,7 @@ from cogworker_django.process.door import Door
 from cogworker_django.process.link import Full, Leaving, Link, Message, Quiet, Refused, Table
 from cogworker_django.process.service import Service
 from cogworker_django.swarm.fork import fork
+from cogworker_django.swarm.plan import SwarmPlan
 from cogworker_django.swarm.reaper import ended
 from cogworker_django.swarm.rollout import Rollout
 from cogworker_django.swarm.slot import Child, Slot, State
@@ -34,20 +34,6 @@ MARGIN = 10.0
 """Seconds above the drain time after which a process that does not leave is killed: more than its worst clean stop."""
 NO_PROCESS = 1.0
 """Seconds until the next try when the system gives no further process."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class SwarmPlan:
-    """What a swarm shall be."""
-
-    processes: int
-    drain_time: float
-    """Seconds that a process has for its jobs when it stops."""
-    phased: bool = False
-    """Whether USR2 restarts one process after the other."""
-    hangup: str = told.STOP
-    """What a HUP asks for."""
-    tag: str = ""
 
 
 class Supervisor:
@@ -197,7 +183,7 @@ class Supervisor:
     def _restart(self) -> None:
         if self._stopping:
             return
-        logger.info("swarm: restarting %d processes%s", len(self._children), self._plan.phased * ", one at a time")
+        logger.info("swarm: restarting %s%s", self._counted, self._plan.phased * ", one at a time")
         for slot, child in self._children:
             if self._plan.phased:
                 self._rollout.add(slot)
@@ -208,15 +194,17 @@ class Supervisor:
         self._stopping = self._board.stopping = True
         self._service.stopping()
         self._rollout.clear()
-        logger.info("swarm: stopping %d processes, which have %g s for their jobs", *self._sizes())
+        logger.info("swarm: stopping %s, with %g s for running jobs", self._counted, self._plan.drain_time)
         for slot in self._slots:
             slot.due = None
             if slot.child is not None:
                 # One that was told to leave before keeps the time that it was given.
                 slot.child.stop(self._patience)
 
-    def _sizes(self) -> tuple[int, float]:
-        return len(self._children), self._plan.drain_time
+    @property
+    def _counted(self) -> str:
+        number = len(self._children)
+        return "1 process" if number == 1 else f"{number} processes"
 
     # -- life and death ------------------------------------------------------------------------------
 

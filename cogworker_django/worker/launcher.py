@@ -81,6 +81,7 @@ class Launcher:
         self._after = after
         self._phase = Phase.BOOTING
         self._pending_quiet = quiet
+        self._told = ""
 
     def run(self) -> int:
         """Boots, works until it is told to stop, and stops.
@@ -92,13 +93,17 @@ class Launcher:
             worker = self._boot()
             if worker is None:
                 logger.info("stopped before Redis was there")
-                return 0
-            status = CODE_CHANGED if self._watch(worker) == CHANGED else 0
-            self._stop(worker, status)
-            return status
+            else:
+                self._told = self._watch(worker)
+                self._stop(worker)
+            return self._status
         finally:
             self._runtime.store.close()
             self._commands.ignore()
+
+    @property
+    def _status(self) -> int:
+        return CODE_CHANGED if self._told == CHANGED else 0
 
     def _tell(self, worker: Worker | None, *, now: bool = False) -> None:
         self._reporter.tell(self._phase, worker, self._limits, now=now)
@@ -157,7 +162,9 @@ class Launcher:
             self._pending_quiet = command == QUIET
         elif command == REOPEN:
             logs.reopen()
-        return command in LEAVING
+        elif command in LEAVING:
+            self._told = command
+        return bool(self._told)
 
     def _supports_reliable(self) -> bool:
         try:
@@ -229,7 +236,7 @@ class Launcher:
 
     # -- end -----------------------------------------------------------------------------------------
 
-    def _stop(self, worker: Worker, status: int) -> None:
+    def _stop(self, worker: Worker) -> None:
         self._phase = Phase.STOPPING
         self._reporter.stopping()
         self._tell(worker, now=True)
@@ -246,7 +253,7 @@ class Launcher:
             logging.shutdown()
             sys.stdout.flush()
             sys.stderr.flush()
-            os._exit(status)
+            os._exit(self._status)
 
     def _announce(self, event: Event, worker: Worker) -> None:
         if self._runtime.announcer.wanted(event):

@@ -25,6 +25,16 @@ FAULTS: list[tuple[tuple[str, ...], dict[str, Any], str]] = [
     (("-L", "/nowhere/at/all.log"), {}, "-L /nowhere/at/all.log: the file cannot be opened"),
     (("-C", "/nowhere.toml"), {}, "-C /nowhere.toml: the file cannot be read"),
     ((), {"REDIS": "http://localhost"}, 'COGWORKER["REDIS"]'),
+    (("--processes", "0"), {}, "--processes: must be a whole number of at least 1"),
+    (("--processes", "many"), {}, "--processes: must be a whole number of at least 1"),
+    (("--processes", "100000"), {}, "--processes: must be a whole number from 1 to 500"),
+    (("--max-jobs", "0"), {}, "--max-jobs: must be a whole number of at least 1"),
+    (("--max-rss", "1.5"), {}, "--max-rss: must be a whole number of at least 1"),
+    (("--max-rss", "1"), {}, "--max-rss: 1 MiB is too little: a process takes "),
+    (("--health", "8080"), {}, "--health: must be HOST:PORT"),
+    (("--health", "192.0.2.1:80"), {}, "--health: nobody can listen on 192.0.2.1:80: "),
+    (("--reload", "--processes", "2"), {}, "--reload: is for one process that stays, and does not go with 2 processes"),
+    (("--reload", "--drain"), {}, "--reload: is for one process that stays, and does not go with --drain"),
 ]
 
 
@@ -36,6 +46,22 @@ def test_each_fault_is_one_line_and_exit_1(rig: Rig) -> None:
         assert words in worker.text, about
         assert len(worker.text.splitlines()) == 1, about
         worker.no_traceback()
+
+
+def test_a_port_that_is_taken_is_one_line_and_exit_1(rig: Rig) -> None:
+    taken = f"127.0.0.1:{rig.server.port}"
+    for flags in ((), ("--processes", "2")):
+        worker = rig.worker("--health", taken, *flags, wait=False)
+        assert worker.exit_status(20) == 1
+        assert worker.text == f"--health: nobody can listen on {taken}: Address already in use.\n"
+
+
+def test_a_word_in_the_environment_is_one_line_and_exit_1(rig: Rig) -> None:
+    for name, value in (("COGWORKER_COUNT", "two"), ("COGWORKER_COUNT", "0"), ("PHASED_RESTART", "yes")):
+        worker = rig.worker(wait=False, environ={name: value})
+        assert worker.exit_status(20) == 1
+        assert worker.text.startswith(f"{name}: must be ")
+        assert len(worker.text.splitlines()) == 1, worker.text
 
 
 def test_a_wrong_password_is_one_line_and_exit_1(start_rig: StartRig) -> None:

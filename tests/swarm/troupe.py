@@ -18,7 +18,8 @@ from cogworker_django.process.commands import QUIET, RESTART, STOP, STOP_NOW, Co
 from cogworker_django.process.condition import Condition, Phase
 from cogworker_django.process.link import Full, Leaving, Link, Quiet, Refused
 from cogworker_django.process.service import Service
-from cogworker_django.swarm.supervisor import Supervisor, SwarmPlan
+from cogworker_django.swarm.plan import SwarmPlan
+from cogworker_django.swarm.supervisor import Supervisor
 
 BEAT = 0.02
 

@@ -16,7 +16,7 @@ from cogworker_django.embedded import EmbeddedServerError
 from demo.jobs import Flaky, Greeting, Slow, hopeless, import_row, punctual, tidy_up
 from demo.models import Run
 from demo.proofs import NotProved, Proofs, told
-from demo.stage import Stage, stage
+from demo.stage import Stage, Swarm, stage
 
 CHECK_THRESHOLD = 2.0  # seconds: a killed process is noticed soon
 SHOW_THRESHOLD = 10.0
@@ -56,9 +56,7 @@ class Command(BaseCommand):
                 self._say(f"Database   {opened.folder / 'db.sqlite3'}")
                 self._say(f"Workers    {WORKERS} processes; their log follows. Ctrl-C stops all of it.")
                 self._push()
-                for _ in range(WORKERS):
-                    opened.start_worker()
-                self._wait(opened)
+                self._wait(opened.start_workers(WORKERS))
         except KeyboardInterrupt:
             self._say("All stopped.")
 
@@ -74,9 +72,9 @@ class Command(BaseCommand):
         tidy_up.perform_async("the attic")
         import_row.perform_bulk([(number,) for number in range(ROWS)])
 
-    def _wait(self, opened: Stage) -> None:
+    def _wait(self, swarm: Swarm) -> None:
         news = self._news()
-        while any(worker.runs for worker in opened.workers):
+        while swarm.runs:
             for line in next(news, ()):
                 self._say(line)
             time.sleep(LOOK)
