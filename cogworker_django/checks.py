@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import django
 from django.apps import AppConfig
 from django.core.checks import CheckMessage, Error, register
 
@@ -24,6 +25,8 @@ IMPORTS_HINT = "Correct the name of the module, or take it out of IMPORTS."
 JOBS_ID = "cogworker.E004"
 ENTRIES_ID = "cogworker.E005"
 ENTRIES_HINT = 'Correct the entry where it is registered, or in COGWORKER["PERIODIC"].'
+TASKS_ID = "cogworker.E006"
+TASKS_HINT = "Upgrade Django, or take the entry out of TASKS and define jobs with cogworker_django.job."
 JOBS_HINT = "Give each job a name of its own with the option name."
 
 
@@ -48,6 +51,8 @@ def _errors() -> Iterator[CheckMessage]:
         yield from _problems(lambda: conf.load_hooks(config), HOOKS_ID, HOOKS_HINT)
         yield from _problems(lambda: conf.import_listed(config), IMPORTS_ID, IMPORTS_HINT)
         yield from _problems(lambda: conf.load_entries(config), ENTRIES_ID, ENTRIES_HINT)
+    if django.VERSION < conf.TASKS_SINCE and conf.TASK_BACKEND in conf.task_backend_paths():
+        yield Error("TASKS needs Django 6.0 or newer.", hint=TASKS_HINT, id=TASKS_ID)
     yield from (Error(problem, hint=JOBS_HINT, id=JOBS_ID) for problem in REGISTRY.problems())
 
 

@@ -154,7 +154,7 @@ def _due(push: Push) -> float:
 def _perform(push: Push) -> None:
     """One run through the server chain, from the bytes that would have been in Redis."""
     now = runtime.current()
-    runner = Runner(now.registry, now.server_chain, lambda: None, lambda: None)
+    runner = Runner(now.registry, now.server_chain, lambda: None, lambda: None, announcer=now.announcer)
     payload = codec.decode(push.raw)
     outcome = runner.run(payload, payload["queue"])
     if isinstance(outcome, Failed):

@@ -28,6 +28,7 @@ RESERVED = frozenset(
         "interrupted_count",
         "raw_payload",
         "unique_digest",
+        "django_task",
     }
 )
 # Every field of the periodic runner begins so and is as reserved.
@@ -37,6 +38,9 @@ PERIODIC_NAME, PERIODIC_SLOT = "periodic_name", "periodic_slot"
 
 # Names the lock of a unique job; whoever removes such a job frees the lock by it.
 UNIQUE_DIGEST = "unique_digest"
+
+# Of a `django.tasks` task: the alias of its backend and its priority.
+DJANGO_TASK = "django_task"
 
 # The class shown for bytes that were no job (Reference 3.1).
 UNREADABLE_CLASS = "(unparseable)"

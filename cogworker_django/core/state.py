@@ -29,6 +29,7 @@ STATUS_FIELDS = frozenset(
         "result_omitted",
         "error_class",
         "error_message",
+        "django_task",
     }
 )
 """What a status says by itself, which `Job.store` must not overwrite."""

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from cogworker_django.core import codec
+from cogworker_django.core import codec, times
 from cogworker_django.core.errors import UnreadablePayload
 from cogworker_django.store.gateway import Gateway
+from cogworker_django.store.jobset_reader import jid_of, stored_text
 
 AT_ONCE = 200  # processes read in one round trip
 SIGNALS_KEPT = 86_400  # seconds that a command waits for its process
@@ -85,6 +86,31 @@ class ProcessReader:
             works = self._gateway.call("MGET", *map(self._keys.work, chunk))
             found += [(identity, _objects(work)) for identity, work in zip(chunk, works, strict=True)]
         return found
+
+    def holder(self, jid: str) -> tuple[str, bytes] | None:
+        """Search what processes have fetched and not settled for a job.
+
+        Args:
+            jid: the job's id.
+
+        Returns:
+            The identity of the process, which may be dead, and the raw job; None when no process holds it.
+        """
+        for identity in self._gateway.call("HKEYS", self._keys.beats):
+            name = identity.decode(errors="replace")
+            for raw in self._gateway.run("find_held", (self._keys.in_progress(name),), (stored_text(jid),)):
+                if jid_of(raw) == jid:
+                    return name, raw
+        return None
+
+    def running_since(self, identity: str, jid: str) -> float | None:
+        """Read since when a process runs a job, epoch seconds; None when it has not told that it does."""
+        ((_, rows),) = self.work([identity])
+        for row in rows:
+            payload = row.get("payload")
+            if isinstance(payload, dict) and payload.get("jid") == jid:
+                return times.told(row.get("run_at"))
+        return None
 
     def signal(self, identity: str, signal: Signal) -> None:
         """Leave a command for a process. It waits up to a day, also while the process is out of touch.

@@ -136,7 +136,9 @@ class Judge:
             return NO_HOOK
         try:
             copy = _for_hook(delivery, payload)
-            return call_with_fitting(job_class.start(copy).retry_in, count, error, copy)
+            job = job_class.start(copy)
+            job.worker_id = self._host
+            return call_with_fitting(job.retry_in, count, error, copy)
         except BaseException as trouble:  # noqa: BLE001 - a hook that raises, even an exit, means the default delay
             reason = f"{error_class(trouble)}: {one_line(error_message(trouble), 200)}"
             logger.error("retry hook of %s failed: %s", job_label(payload["class"], payload["jid"]), reason)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 from cogworker_django.core.entry import Entry
 from cogworker_django.core.errors import CogworkerError, RedisUnavailable
+from cogworker_django.core.events import Event
 from cogworker_django.core.version import VERSION
 from cogworker_django.core.worker_options import WorkerOptions
 from cogworker_django.process import logs
@@ -125,6 +126,7 @@ class Launcher:
         if self._pending_quiet:
             self._set_quiet(worker, True)
         self._banner(worker)
+        self._announce(Event.WORKER_STARTED, worker)
         worker.start()
         self._reporter.ready()
         self._tell(worker, now=True)
@@ -242,6 +244,7 @@ class Launcher:
         logger.info("stopping: %d running jobs, which have %g s to finish", worker.work.busy, timeout)
         deadline = time.monotonic() + timeout
         worker.close()
+        self._announce(Event.WORKER_STOPPING, worker)
         self._wait_for_jobs(worker, deadline)
         worker.finish()
         logger.info("stopped")
@@ -251,6 +254,10 @@ class Launcher:
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(self._status)
+
+    def _announce(self, event: Event, worker: Worker) -> None:
+        if self._runtime.announcer.wanted(event):
+            self._runtime.announcer.tell(event, identity=worker.identity)
 
     def _wait_for_jobs(self, worker: Worker, deadline: float) -> None:
         while worker.at_work and time.monotonic() < deadline:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from types import CoroutineType
 from typing import Any
 
+from cogworker_django.core.events import SILENCE, Announcer, Event
 from cogworker_django.core.middleware import Chain
 from cogworker_django.core.outcome import Failed, Outcome, Succeeded
 from cogworker_django.core.payload import Payload
@@ -29,6 +30,8 @@ class Runner:
         chain: the server middleware.
         before: called on the thread before each run; refreshes database connections.
         after: called after each run.
+        identity: of the process, which each job is told.
+        announcer: is told of the start and the end of each run.
     """
 
     def __init__(
@@ -37,11 +40,15 @@ class Runner:
         chain: Chain,
         before: Callable[[], None],
         after: Callable[[], None],
+        identity: str = "",
+        announcer: Announcer = SILENCE,
     ) -> None:
         self._registry = registry
         self._chain = chain
         self._before = before
         self._after = after
+        self._identity = identity
+        self._announcer = announcer
         self._pid = os.getpid()
 
     def run(self, payload: Payload, queue: str, report: Reporter | None = None) -> Outcome:
@@ -56,6 +63,7 @@ class Runner:
             report: takes what the job tells about itself, if anybody wants to know.
         """
         outcome = self._outcome(payload, queue, report)
+        self._announce(payload, outcome)
         try:
             self._after()
         except BaseException:
@@ -68,9 +76,18 @@ class Runner:
         # Kept apart from `run`: a traceback holds this frame, which must not hold the outcome and so the traceback.
         try:
             self._before()
+            if self._announcer.wanted(Event.JOB_STARTED):
+                self._announcer.tell(Event.JOB_STARTED, payload=payload)
             return Succeeded(self._inside(payload, queue, report or silent))
         except BaseException as error:  # noqa: BLE001 - whatever a job raises, the thread survives
             return Failed(error)
+
+    def _announce(self, payload: Payload, outcome: Outcome) -> None:
+        if isinstance(outcome, Failed):
+            if self._announcer.wanted(Event.JOB_FAILED):
+                self._announcer.tell(Event.JOB_FAILED, payload=payload, error=outcome.error)
+        elif self._announcer.wanted(Event.JOB_SUCCEEDED):
+            self._announcer.tell(Event.JOB_SUCCEEDED, payload=payload, result=outcome.result)
 
     def aside(self, step: Callable[[], None]) -> None:
         """Runs other code of users on this thread, with the same care for database connections."""
@@ -82,12 +99,17 @@ class Runner:
 
     def _inside(self, payload: Payload, queue: str, report: Reporter) -> Any:
         if self._chain.empty:
-            return self._perform(self._registry.resolve(payload["class"]).start(payload, report))
+            return self._perform(self._start(payload, report))
         try:
-            job = self._registry.resolve(payload["class"]).start(payload, report)
+            job = self._start(payload, report)
         except BaseException as error:  # noqa: BLE001 - raised again inside the chain
             return self._chain.invoke(_raiser(error), None, payload, queue)
         return self._chain.invoke(lambda: self._perform(job), job, payload, queue)
+
+    def _start(self, payload: Payload, report: Reporter) -> Job:
+        job = self._registry.resolve(payload["class"]).start(payload, report)
+        job.worker_id = self._identity
+        return job
 
     def _perform(self, job: Job) -> Any:
         payload = job.payload

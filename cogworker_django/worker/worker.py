@@ -97,13 +97,13 @@ class Worker:
         self._swarm = swarm
         self._outages = Collapser()
         self._idle, self._alarm = WaitingRoom(), Alarm()
-        self._deaths = DeathHooks(runtime.registry, runtime.death_handlers)
+        self._deaths = DeathHooks(runtime.registry, runtime.death_handlers, runtime.announcer)
         self._scheduler = Scheduler(store.jobsets, store.clock, self._outages, quiet=lambda: self.quiet)
         self._listener = self._make_listener()
         self._reports = Reports(store.statuses, self._alarm)
         self.exchange = self._make_exchange()
         self._handout = Handout(self.exchange, self._idle, self._listener, self._alarm, self._outages)
-        self._runner = Runner(runtime.registry, runtime.server_chain, before, after)
+        self._runner = Runner(runtime.registry, runtime.server_chain, before, after, self.identity, runtime.announcer)
         recorder = Recorder(store.statuses, history=store.history.max_entries > 0, host=self.identity)
         judge = Judge(store.settlements, runtime.registry, self._deaths, recorder, self.identity)
         numbers = range(1, plan.concurrency + 1)
@@ -244,7 +244,7 @@ class Worker:
 
     def _make_ticker(self, runtime: Runtime) -> Ticker:
         periodic, clock = self._store.periodic, self._store.clock
-        firing = Firing(periodic, runtime.client)
+        firing = Firing(periodic, runtime.client, runtime.announcer)
         return Ticker(self._plan.entries, periodic, firing, clock, self._outages, quiet=lambda: self.quiet)
 
     def _make_rescuer(self) -> Rescuer:

@@ -21,7 +21,7 @@ from cogworker_django.store.graduation import Graduation
 from cogworker_django.store.jobset_reader import SetName
 from cogworker_django.store.settlement import Settlement
 from cogworker_django.store.store import Store
-from cogworker_django.store.trips import number_of, queue_of
+from cogworker_django.store.trips import number_of, queue_in
 from cogworker_django.worker.deaths import DeathHooks
 from cogworker_django.worker.delivery import Delivery
 from cogworker_django.worker.filer import Filer
@@ -174,7 +174,7 @@ class Journey:
     def _fetch(self) -> None:
         [(queue, raw)] = self._traveller.fetch()
         [token] = self._traveller.trips.held()
-        assert (queue, [raw]) == (queue_of(token), self._traveller.trips.raw([token]))
+        assert (queue, [raw]) == (queue_in(token), self._traveller.trips.raw([token]))
         self.delivery = Delivery(number_of(token), queue, raw, time.monotonic(), True)
 
 

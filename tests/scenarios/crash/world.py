@@ -16,6 +16,7 @@ import redis
 from django.conf import settings
 
 from cogworker_django import conf, runtime
+from cogworker_django.core.lanes import lane_of
 from cogworker_django.core.worker_options import WorkerOptions
 from cogworker_django.process import logs
 from cogworker_django.process.commands import Commands
@@ -85,8 +86,9 @@ class World:
         self.slots = self.unknown = len(entries)
 
     def queue(self, *raws: bytes) -> None:
-        """Puts jobs on their queue."""
-        self.redis.lpush(self.key("queue:default"), *raws)
+        """Puts jobs on their queue, each into its lane."""
+        for raw in raws:
+            self.redis.lpush(self.key(f"queue:{lane_of(json.loads(raw), 'default')}"), raw)
         self.redis.sadd(self.key("queues"), "default")
 
     def fork(self, body: Callable[[], None], name: str) -> int:
