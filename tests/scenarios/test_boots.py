@@ -101,3 +101,14 @@ def test_text_beyond_ascii_is_whole_where_the_locale_knows_none(rig: Rig) -> Non
     assert "\u202e" not in worker.text, "marks that turn the direction are escaped"
     assert rig.redis.exists(f"{PREFIX}retry", f"{PREFIX}dead") == 0
     rig.verify()
+
+
+def test_faulty_periodic_entries_are_all_told_before_anything_starts(rig: Rig) -> None:
+    """W1, W2: ours are checked before the first thread; upstream only logs what it cannot resolve, and goes on."""
+    entries = [{"name": "a", "cron": "* * *", "job": "nap"}, {"name": "b", "cron": "* * * * *", "job": "nobody"}]
+    for flags in ((), ("--processes", "2")):
+        worker = rig.worker(*flags, wait=False, PERIODIC=entries)
+        assert worker.exit_status(20) == 1
+        told = worker.text.splitlines()
+        assert len(told) == 2, worker.text
+        assert all('COGWORKER["PERIODIC"]' in line for line in told), worker.text

@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 from cogworker_django.swarm import supervisor as room
+from tests.scenarios.swarm import status
 from tests.scenarios.waiting import eventually
 from tests.support import ROOT
 
@@ -45,7 +46,7 @@ class Troupe:
             found = psutil.Process(self.pid).children()
         except psutil.NoSuchProcess:
             return []
-        return [child for child in found if child.status() != psutil.STATUS_ZOMBIE]
+        return [child for child in found if status(child) not in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)]
 
     def born(self, number: int) -> list[int]:
         """Wait until so many children have been born; their ids, in the order of birth."""

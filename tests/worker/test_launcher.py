@@ -168,7 +168,7 @@ def test_ttin_writes_the_stacks_to_the_log_and_work_goes_on(
 def test_an_unknown_remote_command_is_told_and_ignored(
     rigs: Rigs, launch: Launches, redis_client: redis.Redis, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Reference 21."""
+    """Reference 21, W7."""
     rig = rigs()
 
     def act() -> None:
@@ -223,7 +223,7 @@ def test_what_does_not_end_in_time_goes_back_and_the_process_ends_hard(
 
 
 def test_it_waits_for_redis_at_boot(start_server: StartServer, rigs: Rigs, launch: Launches) -> None:
-    """Reference 24: the first beat comes before the first fetch, however long it takes."""
+    """W3, reference 24: the first beat comes before the first fetch, however long it takes."""
     seen = rigs.recording()
     server = start_server(persistent=True)
     rig = rigs(url=server.url)
