@@ -44,7 +44,7 @@ class QueueReader:
 
     def names(self) -> list[str]:
         """Return the names of all listed queues, sorted."""
-        return sorted(_members(self._gateway.call("SMEMBERS", self._keys.queues)))
+        return sorted(members_of(self._gateway.call("SMEMBERS", self._keys.queues)))
 
     def states(self, names: Sequence[str]) -> list[QueueState]:
         """Look at queues, 200 in a round trip; what is damaged counts as empty.
@@ -118,7 +118,7 @@ class QueueReader:
 
     def paused(self) -> frozenset[str]:
         """Return the names of paused queues; `*` among them when all intake is paused."""
-        return _members(self._gateway.call("SMEMBERS", self._keys.paused_queues))
+        return members_of(self._gateway.call("SMEMBERS", self._keys.paused_queues))
 
     def pause(self, name: str = INTAKE) -> bool:
         """Stop all processes from fetching from a queue, or from any, at once and also those started later.
@@ -155,23 +155,25 @@ class QueueReader:
             commands += (("LLEN", self._keys.queue(name)), ("LINDEX", self._keys.queue(name), -1))
         time, members, *looks = replies.each(self._gateway, commands)
         now = replies.seconds(time)
-        paused = _members(replies.or_else(members, ()))
+        paused = members_of(replies.or_else(members, ()))
         return [
             QueueState(
                 name=name,
                 size=int(replies.or_else(size, 0)),
-                latency=_latency(replies.or_else(following, None), now),
+                latency=latency_of(replies.or_else(following, None), now),
                 paused=name in paused or INTAKE in paused,
             )
             for name, size, following in zip(names, looks[::2], looks[1::2], strict=True)
         ]
 
 
-def _members(reply: Iterable[bytes]) -> frozenset[str]:
+def members_of(reply: Iterable[bytes]) -> frozenset[str]:
+    """Read the reply of `SMEMBERS`."""
     return frozenset(member.decode(errors="replace") for member in reply)
 
 
-def _latency(raw: Any, now: float) -> float:
+def latency_of(raw: Any, now: float) -> float:
+    """Tell how many seconds the next job of a queue has waited; 0 when there is none or it does not tell."""
     if raw is None:
         return 0.0
     try:

@@ -90,8 +90,8 @@ class Statistics:
                 *(("ZCARD", key) for key in (keys.schedule, keys.retry, keys.dead)),
             ],
         )
-        processed, failed = (_number(total) for total in replies.or_else(totals, (None, None)))
-        scheduled, retry, dead = (_number(size) for size in sizes)
+        processed, failed = (number_in(total) for total in replies.or_else(totals, (None, None)))
+        scheduled, retry, dead = (number_in(size) for size in sizes)
         return Summary(
             processed=processed,
             failed=failed,
@@ -117,16 +117,17 @@ class Statistics:
         for first in range(0, len(names), LENGTHS_AT_ONCE):
             some = names[first : first + LENGTHS_AT_ONCE]
             lengths = [("LLEN", self._keys.queue(name.decode(errors="replace"))) for name in some]
-            total += sum(map(_number, replies.each(self._gateway, lengths)))
+            total += sum(map(number_in, replies.each(self._gateway, lengths)))
         return total
 
 
 def _hour_count(number: int, reply: Any) -> HourCount:
-    processed, failed = (_number(count) for count in replies.or_else(reply, (None, None)))
+    processed, failed = (number_in(count) for count in replies.or_else(reply, (None, None)))
     return HourCount(start=number * HOUR, processed=processed, failed=failed)
 
 
-def _number(reply: Any) -> int:
+def number_in(reply: Any) -> int:
+    """Read a counter or a length; 0 for one that is missing or damaged."""
     try:
         return int(replies.or_else(reply, 0))
     except ValueError:

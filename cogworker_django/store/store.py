@@ -5,6 +5,7 @@ from __future__ import annotations
 from cogworker_django.core.config import Config, HistoryConfig
 from cogworker_django.store.attempts import Attempts
 from cogworker_django.store.bells import Bells
+from cogworker_django.store.browser import Browser
 from cogworker_django.store.clock import RedisClock
 from cogworker_django.store.connection import SPARE, TIMEOUT, connect
 from cogworker_django.store.gateway import Gateway
@@ -21,6 +22,7 @@ from cogworker_django.store.queues import Queues
 from cogworker_django.store.recovery import Recovery
 from cogworker_django.store.server import Server
 from cogworker_django.store.settlements import Settlements
+from cogworker_django.store.snapshot import SnapshotReader
 from cogworker_django.store.statistics import Counted, Statistics, hour_of
 from cogworker_django.store.status import Statuses
 from cogworker_django.store.trips import Gathered, Trips
@@ -70,6 +72,8 @@ class Store:
             dead_max_age=config.dead_max_age,
             lock_ttl=config.unique_lock_ttl,
         )
+        self.browser = Browser(self.gateway)
+        self.snapshots = SnapshotReader(self.gateway)
         self.unsettled = Unsettled(self.gateway)
         self.guard = Guard(self.gateway, threshold=config.orphan_threshold)
         self._clients = [self.client]

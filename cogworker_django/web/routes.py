@@ -1,0 +1,25 @@
+"""Which address shows which page."""
+
+from __future__ import annotations
+
+from django.urls import URLPattern, URLResolver, path, register_converter
+
+from cogworker_django.web.links import Anything
+from cogworker_django.web.overview import OverviewPage
+from cogworker_django.web.queue import QueuePage
+from cogworker_django.web.settings_page import PreferencesPage
+from cogworker_django.web.workers import WorkerPage, WorkersPage
+
+register_converter(Anything, "anything")
+
+
+def routes() -> list[URLPattern | URLResolver]:
+    """Return all of them."""
+    return [
+        path("", OverviewPage.as_view(), name="overview"),
+        path("overview/", OverviewPage.as_view()),
+        path("queues/<anything:name>/", QueuePage.as_view(), name="queue"),
+        path("workers/", WorkersPage.as_view(), name="workers"),
+        path("workers/<anything:identity>/", WorkerPage.as_view(), name="worker"),
+        path("preferences/", PreferencesPage.as_view(), name="preferences"),
+    ]
