@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -15,7 +15,7 @@ from cogworker_django.store.browser import LOOK, Mode, Seen, Slice, Spot
 from cogworker_django.store.jobsets import Entry, SetName
 from cogworker_django.store.store import Store
 
-__all__ = ["LOOK", "Leaf", "Mode", "Place", "Record", "Spot", "State", "find", "search", "turn"]
+__all__ = ["LOOK", "Leaf", "Mode", "Place", "Record", "Spot", "State", "find", "search", "tops", "turn"]
 
 SEPARATOR = "~"
 Record = SetEntry | QueuedJob
@@ -119,6 +119,29 @@ def search(place: Place, text: str, number: int, budget: int, store: Store | Non
         if leaf.more is None or len(found) >= number or looked >= budget:
             return replace(leaf, jobs=found, looked=looked)
         place = replace(place, spot=Spot(place=leaf.more))
+
+
+def tops(
+    number: int, queues: Sequence[str], store: Store | None = None
+) -> list[tuple[State, str, list[tuple[Place, Record]]]]:
+    """Read the first jobs of some queues and of each set, in one round trip.
+
+    Args:
+        number: of jobs of each.
+        queues: names of the queues.
+        store: where to look; by default the current runtime's.
+
+    Returns:
+        The state, the queue of enqueued ones, and the jobs.
+    """
+    store = opened(store)
+    sets, lists = store.browser.tops(number, queues)
+    places = [Place(state=State.ENQUEUED, queue=queue) for queue in lists] + [Place(state=state) for state in SETS]
+    found = [*lists.values(), *(sets[name] for name in SETS.values())]
+    return [
+        (place.state, place.queue, list(_records(place, jobs, store)))
+        for place, jobs in zip(places, found, strict=True)
+    ]
 
 
 def find(place: Place, store: Store | None = None) -> Record | None:

@@ -6,12 +6,14 @@ Nothing here walks a list or set to its end. A place is a rank in a set, and in 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from cogworker_django.store import replies
 from cogworker_django.store.gateway import Gateway
-from cogworker_django.store.jobset_reader import BYTES_AT_ONCE, SetName
+from cogworker_django.store.jobset_reader import BYTES_AT_ONCE, SetName, entries
 
 MARK = 12
 """Characters of a job's SHA-1 that name it beside its place; the same in both scripts."""
@@ -99,8 +101,68 @@ class Browser:
 
     def of_queue(self, name: str, spot: Spot, mode: Mode, *, number: int, text: str = "", look: int = LOOK) -> Slice:
         """Read a page of a queue, the next job to run first; otherwise as `of_set`."""
-        args = (mode, spot.place, spot.mark, number, look, BYTES_AT_ONCE, text.lower())
-        size, more, met, *rest = self._gateway.run("browse_queue", (self._gateway.keys.queue(name),), args)
+        return self._of_list(self._gateway.keys.queue(name), "right", spot, mode, number, look, text)
+
+    def of_history(
+        self,
+        status: str,
+        spot: Spot,
+        mode: Mode,
+        *,
+        number: int,
+        text: str = "",
+        look: int = LOOK,
+        oldest: bool = False,
+    ) -> Slice:
+        """Read a page of the history, the newest run first; otherwise as `of_set`.
+
+        Args:
+            status: which list: `"all"`, `"success"` or `"failed"`.
+            spot: where to begin.
+            mode: which way.
+            number: of runs.
+            text: only runs whose bytes contain it, capital or not.
+            look: at most at so many.
+            oldest: begin with the oldest run instead.
+        """
+        side = "right" if oldest else "left"
+        return self._of_list(self._gateway.keys.history(status), side, spot, mode, number, look, text)
+
+    def run(self, finished_at: float, mark: str) -> bytes | None:
+        """Find a run of the history by the time of its end, in one short call; None when it is not there any more.
+
+        Args:
+            finished_at: as it stands there, epoch seconds.
+            mark: the beginning of its SHA-1.
+        """
+        raw: bytes | None = self._gateway.run("find_run", (self._gateway.keys.history("all"),), (finished_at, mark))
+        return raw
+
+    def tops(self, number: int, queues: Sequence[str]) -> tuple[dict[SetName, list[Seen]], dict[str, list[Seen]]]:
+        """Read the first jobs of each set and of some queues, in one round trip; what is damaged has none.
+
+        Args:
+            number: of jobs of each.
+            queues: names of the queues.
+        """
+        commands: list[replies.Command] = []
+        for name, key in self._sets.items():
+            commands.append(("ZREVRANGE" if name in NEWEST_FIRST else "ZRANGE", key, 0, number - 1, "WITHSCORES"))
+        commands += (("LRANGE", self._gateway.keys.queue(name), -number, -1) for name in queues)
+        found = replies.each(self._gateway, commands)
+        sets = {
+            name: [_seen(place, *entry) for place, entry in enumerate(entries(replies.or_else(reply, ())))]
+            for name, reply in zip(self._sets, found, strict=False)
+        }
+        lists = {
+            name: [_seen(place, raw, 0.0) for place, raw in enumerate(reversed(replies.or_else(reply, ())))]
+            for name, reply in zip(queues, found[len(self._sets) :], strict=True)
+        }
+        return sets, lists
+
+    def _of_list(self, key: str, side: str, spot: Spot, mode: Mode, number: int, look: int, text: str) -> Slice:
+        args = (mode, spot.place, spot.mark, number, look, BYTES_AT_ONCE, text.lower(), side)
+        size, more, met, *rest = self._gateway.run("browse_list", (key,), args)
         jobs = [_seen(place, raw, 0.0) for place, raw in zip(rest[::2], rest[1::2], strict=True)]
         return _slice(size, more, met, jobs)
 

@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from cogworker_django.store import replies
+from cogworker_django.store.attempts import Attempt, attempts_in
 from cogworker_django.store.gateway import Gateway
 from cogworker_django.store.history import FAILED, SUCCESS, DayCount
 from cogworker_django.store.process_reader import ProcessState, beat_of, object_in, objects_in
@@ -33,6 +34,8 @@ class Wanted:
     """Counters of the latest hours."""
     days: int = 0
     """Counters of the latest days, UTC."""
+    jid: str = ""
+    """The status and the failed attempts of one job."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,6 +65,10 @@ class Snapshot:
     hours: list[HourCount] = field(default_factory=list)
     days: list[DayCount] = field(default_factory=list)
     """Each of the days, oldest first, with zeros for idle ones."""
+    status: Mapping[str, Any] = field(default_factory=dict)
+    """Of the job that was asked for; empty when there is none."""
+    attempts: list[Attempt] = field(default_factory=list)
+    """Its failed attempts, oldest first."""
 
 
 class SnapshotReader:
@@ -92,9 +99,12 @@ class SnapshotReader:
             ("SMEMBERS", keys.queues),
             ("SMEMBERS", keys.paused_queues),
             ("HGETALL", keys.beats),
-            *((("INFO",),) if wanted.server else ()),
         ]
-        time, totals, scheduled, retry, dead, listed, stopped, beats, *server = replies.each(self._gateway, first)
+        first.append(("INFO",) if wanted.server else ("TIME",))
+        first.append(("GET", keys.status(wanted.jid)))
+        first.append(("LRANGE", keys.attempts(wanted.jid), 0, -1))
+        found = replies.each(self._gateway, first)
+        time, totals, scheduled, retry, dead, listed, stopped, beats, server, status, attempts = found
         now, paused = replies.seconds(time), members_of(replies.or_else(stopped, ()))
         processed, failed = (number_in(total) for total in replies.or_else(totals, (None, None)))
         names = sorted((members_of(replies.or_else(listed, ())) | paused) - {INTAKE})
@@ -109,7 +119,9 @@ class SnapshotReader:
             dead_size=number_in(dead),
             intake_paused=INTAKE in paused,
             paused=paused - {INTAKE},
-            server=_info(server),
+            server=_info(server) if wanted.server else {},
+            status=object_in(replies.or_else(status, None)) if wanted.jid else {},
+            attempts=attempts_in(replies.or_else(attempts, ())) if wanted.jid else [],
             **more,
         )
 
@@ -149,8 +161,8 @@ class SnapshotReader:
         }
 
 
-def _info(replied: Sequence[Any]) -> Mapping[str, Any]:
-    info = replies.or_else(replied[0], {}) if replied else {}
+def _info(replied: Any) -> Mapping[str, Any]:
+    info: dict[str, Any] = replies.or_else(replied, {})
     values = list(info.values())
     # A Cluster answers with one of each node.
     return values[0] if values and all(isinstance(value, dict) for value in values) else info

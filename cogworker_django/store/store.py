@@ -14,6 +14,7 @@ from cogworker_django.store.guard import Guard
 from cogworker_django.store.history import DAY, RunHistory
 from cogworker_django.store.jobsets import JobSets
 from cogworker_django.store.keys import Keys
+from cogworker_django.store.once import Once
 from cogworker_django.store.periodic import PeriodicStore
 from cogworker_django.store.process_reader import ProcessReader
 from cogworker_django.store.processes import Processes
@@ -73,6 +74,7 @@ class Store:
             lock_ttl=config.unique_lock_ttl,
         )
         self.browser = Browser(self.gateway)
+        self.once = Once(self.gateway)
         self.snapshots = SnapshotReader(self.gateway)
         self.unsettled = Unsettled(self.gateway)
         self.guard = Guard(self.gateway, threshold=config.orphan_threshold)

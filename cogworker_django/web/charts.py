@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from cogworker_django.web.wording import count
 
 WIDTH, HEIGHT = 720, 180  # units of the drawing
-LEFT, TOP, BOTTOM = 44, 8, 22  # room for numbers, air and labels
+LEFT, TOP, BOTTOM = 44, 22, 24  # room for numbers, air and labels
 LABELS = 8  # at most so many below the bars
 STEPS = (1, 2, 5)
 GAP = 0.25  # share of a bar's place that stays empty
@@ -70,7 +70,7 @@ class Chart:
     """Heads the first column of the table."""
     width: str = str(WIDTH)
     height: str = str(HEIGHT)
-    left: str = str(LEFT)
+    left: str = "0"
     base: str = str(HEIGHT - 6)
 
 

@@ -91,7 +91,7 @@ def frame(request: HttpRequest, *, tab: str = "", title: str = "", snapshot: Sna
             "interval": f"{config.live_update_interval:g}",
             "notices": notices.pending(request),
             "now": snapshot.now if snapshot else None,
-            "user": _user_name(request),
+            "user": user_name(request),
         }
     }
 
@@ -131,6 +131,7 @@ def _badge(config: WebConfig) -> Badge | None:
     return Badge(config.environment["label"], tone if tone in TONES else "info")
 
 
-def _user_name(request: HttpRequest) -> str:
+def user_name(request: HttpRequest) -> str:
+    """Return how whoever asks is called; an empty text for nobody."""
     user = getattr(request, "user", None)
     return str(user.get_username()) if user is not None and user.is_authenticated else ""

@@ -144,7 +144,7 @@ class OverviewPage(Page):
                 url=self.links.to("overview", query={"layout": "b", "queue": queue.name})
                 if first
                 else self.links.to("queue", queue.name),
-                share=f"{queue.latency / highest:.3f}",
+                share=f"{queue.latency / highest:.2f}",
                 workers=sum(queue.name in process.queues for process in snapshot.processes),
             )
             for queue in snapshot.queues

@@ -96,7 +96,7 @@ def cards(page: Page, snapshot: Snapshot) -> list[Card]:
                 queues=_queues(info),
                 busy=runs,
                 concurrency=threads,
-                share=f"{min(1.0, runs / threads):.3f}" if threads else "0",
+                share=f"{min(1.0, runs / threads):.2f}" if threads else "0",
                 memory=memory(info.get("rss_kb")),
                 beat=_("beat unknown")
                 if process.beat_at is None

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, path, register_converter
 
+from cogworker_django.web.history import HistoryPage, RunPage
+from cogworker_django.web.job import JobPage
+from cogworker_django.web.jobs import JobsPage
 from cogworker_django.web.links import Anything
 from cogworker_django.web.overview import OverviewPage
 from cogworker_django.web.queue import QueuePage
+from cogworker_django.web.schedules import SchedulePage, SchedulesPage
 from cogworker_django.web.settings_page import PreferencesPage
 from cogworker_django.web.workers import WorkerPage, WorkersPage
 
@@ -18,8 +22,14 @@ def routes() -> list[URLPattern | URLResolver]:
     return [
         path("", OverviewPage.as_view(), name="overview"),
         path("overview/", OverviewPage.as_view()),
+        path("jobs/", JobsPage.as_view(), name="jobs"),
+        path("jobs/<anything:jid>/", JobPage.as_view(), name="job"),
         path("queues/<anything:name>/", QueuePage.as_view(), name="queue"),
+        path("schedules/", SchedulesPage.as_view(), name="schedules"),
+        path("schedules/<anything:name>/", SchedulePage.as_view(), name="schedule"),
         path("workers/", WorkersPage.as_view(), name="workers"),
         path("workers/<anything:identity>/", WorkerPage.as_view(), name="worker"),
+        path("history/", HistoryPage.as_view(), name="history"),
+        path("history/<anything:id>/", RunPage.as_view(), name="run"),
         path("preferences/", PreferencesPage.as_view(), name="preferences"),
     ]

@@ -77,6 +77,8 @@ def use_every_script(store: Store) -> None:
     store.history.trim()
     store.browser.of_set(SetName.DEAD, Spot(place=0), Mode.AFTER, number=1)
     store.browser.of_queue("default", Spot(place=0), Mode.AFTER, number=1)
+    store.browser.run(1.0, "0" * 12)
+    store.browser.tops(1, ["default"])
     store.periodic.fire("entry", 5, push(21))
     store.periodic.skip("entry", 6)
     store.periodic.publish({"entry": b"{}"}, 60.0)

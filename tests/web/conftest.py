@@ -36,11 +36,11 @@ def login(site: str, redis_client: redis.Redis) -> Login:
     def logged_in(*rights: str, superuser: bool = False, **client: Any) -> Pages:
         name = "-".join(sorted(rights)) or ("root" if superuser else "nobody")
         users, permissions = apps.get_model("auth.User").objects, apps.get_model("auth.Permission").objects
-        user, _ = users.get_or_create(username=name[:150], is_superuser=superuser)
+        user, _ = users.get_or_create(username=name[:150], is_superuser=superuser, is_staff=superuser)
         user.user_permissions.set(permissions.filter(codename__in=rights))
         browser = Client(**client)
         browser.force_login(user)
-        return Pages(browser, redis_client)
+        return Pages(browser, redis_client, site)
 
     return logged_in
 

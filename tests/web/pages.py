@@ -24,9 +24,11 @@ class Pages:
     Args:
         browser: Django's.
         redis_client: to put things into Redis.
+        url: its address.
     """
 
-    def __init__(self, browser: Client, redis_client: redis.Redis) -> None:
+    def __init__(self, browser: Client, redis_client: redis.Redis, url: str) -> None:
+        self.url = url
         self.browser = browser
         self.redis = redis_client
 
@@ -48,15 +50,17 @@ class Pages:
             answer = self.browser.get(answer["Location"])
         return read(answer.content.decode())
 
-    def push(self, number: int = 0, queue: str = "default", **fields: Any) -> bytes:
+    def push(self, number: int = 0, queue: str = "default", klass: str = "demo.Job", **fields: Any) -> bytes:
         """Put a job on a queue."""
+        fields["class"] = klass
         raw = raw_job(f"{number:024}", queue, **fields)
         self.redis.lpush(f"t:queue:{queue}", raw)
         self.redis.sadd("t:queues", queue)
         return raw
 
-    def add(self, name: str, number: int = 0, score: float = 2_000_000_000.0, **fields: Any) -> bytes:
+    def add(self, name: str, number: int = 0, score: float = 2e9, klass: str = "demo.Job", **fields: Any) -> bytes:
         """Put a job into `schedule`, `retry` or `dead`."""
+        fields["class"] = klass
         raw = raw_job(f"{number:024}", **fields)
         self.redis.zadd(f"t:{name}", {raw: score})
         return raw

@@ -16,7 +16,7 @@ def test_the_first_page_is_the_overview(root: Pages) -> None:
 
 def test_layout_a_lists_the_queues_and_layout_b_the_jobs_of_one(root: Pages) -> None:
     """Z20, Z21, Z22, Z38: jobs can be deleted there, one or all."""
-    root.push(1, "mail", **{"class": "shop.Receipt"})
+    root.push(1, "mail", klass="shop.Receipt")
     first = root.get()
     assert 'href="/ops/jobs/queues/mail/"' in first
     assert re.search(r'<meter min="0" max="1" value="[01]\.\d+" aria-label="Latency of mail">', first)
@@ -35,7 +35,7 @@ def test_a_fresh_installation_says_what_to_do(root: Pages) -> None:
 def test_all_is_well_only_when_it_is(root: Pages) -> None:
     root.push(1)
     root.beat()
-    root.redis.lset("t:queue:default", 0, b'{"enqueued_at":4000000000}')
+    root.redis.lset("t:queue:default", 0, '{"enqueued_at":4000000000}')
     assert "Everything looks healthy." in root.text()
     root.beat(queues=[["other", 1]])
     assert "1 job waits on default, which no worker reads." in root.text()

@@ -27,17 +27,15 @@
 
   // --- selection: the box in the head selects the page, Shift selects a range --------------------------------------
   let lastBox = null;
-  const boxes = () => [...document.querySelectorAll('main input[name="key"]')];
-  const selected = () => boxes().filter((box) => box.checked);
+  const boxes = (form) => [...(form || document).querySelectorAll('input[name="key"]')];
+  const selected = (form) => boxes(form).filter((box) => box.checked);
   const showSelection = () => {
-    const number = selected().length;
-    for (const place of document.querySelectorAll("[data-cw-selected]")) {
-      place.textContent = number ? `${number} ${texts.textSelected}` : place.dataset.cwSelected;
-    }
-    const all = document.querySelector("[data-cw-all]");
-    if (all) {
-      all.checked = number > 0 && number === boxes().length;
+    for (const all of document.querySelectorAll("[data-cw-all]")) {
+      const number = selected(all.form).length;
+      all.checked = number > 0 && number === boxes(all.form).length;
       all.indeterminate = number > 0 && !all.checked;
+      const place = all.form.querySelector("[data-cw-selected]");
+      if (place) place.textContent = number ? `${number} ${texts.textSelected}` : place.dataset.cwSelected;
     }
     showState();
   };
@@ -45,9 +43,9 @@
     const box = event.target;
     if (!(box instanceof HTMLInputElement) || box.type !== "checkbox") return;
     if (box.hasAttribute("data-cw-all")) {
-      for (const each of boxes()) each.checked = box.checked;
+      for (const each of boxes(box.form)) each.checked = box.checked;
     } else if (box.name === "key") {
-      const all = boxes();
+      const all = boxes(box.form);
       if (event.shiftKey && lastBox && all.includes(lastBox)) {
         const [from, to] = [all.indexOf(lastBox), all.indexOf(box)].sort((a, b) => a - b);
         for (const each of all.slice(from, to + 1)) each.checked = box.checked;

@@ -1,4 +1,4 @@
--- Reads a page of a queue, the next job to run first, from a job on that was seen before; or searches on from a place.
+-- Reads a page of a queue, the next job to run first, or of the history, the newest run first, from a job on that was seen before; or searches on from a place.
 -- KEYS[1] queue: the list
 -- ARGV[1] mode: after, before, or at, which gives only the job itself
 -- ARGV[2] place: to begin with, counted from 0 at the next job to run; with a mark where the job was when it was seen
@@ -7,6 +7,7 @@
 -- ARGV[5] look: at most at so many
 -- ARGV[6] bytes: no further ones once they are larger than this together
 -- ARGV[7] text: in small letters; only jobs that contain it are given back, empty for all
+-- ARGV[8] side: right, where the next job of a queue lies; or left, for a list that begins there
 -- RETURNS: length of the queue, the place to go on from or -1 at the end, 1 if the job was met, then pairs of place
 --   and job
 -- BUILDS: nothing
@@ -16,6 +17,7 @@ local number, look, bytes, text = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber
 
 local function range(first, last)
   if last < first then return {} end
+  if ARGV[8] == 'left' then return redis.call('LRANGE', KEYS[1], first, last) end
   local jobs = redis.call('LRANGE', KEYS[1], -last - 1, -first - 1)
   local turned = {}
   for i = #jobs, 1, -1 do turned[#turned + 1] = jobs[i] end
