@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from django import template
 from django.template import Context
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from cogworker_django.web import wording
 from cogworker_django.web.icons import ICONS
 
 register = template.Library()
+DOTS = re.compile(r"(?<=\.)")
 
 
 @register.simple_tag(takes_context=True)
@@ -43,6 +45,12 @@ def count(number: Any) -> str:
 def span(seconds: float | None) -> str:
     """Write a duration."""
     return "—" if seconds is None else wording.duration(seconds)
+
+
+@register.filter
+def dotted(name: str) -> SafeString:
+    """Let a dotted name break where it may: behind its dots."""
+    return format_html_join(mark_safe("<wbr>"), "{}", ((part,) for part in DOTS.split(name)))
 
 
 @register.simple_tag

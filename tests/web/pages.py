@@ -90,7 +90,7 @@ class Pages:
 
 def read(page: str) -> str:
     """Return the text of a page in one line."""
-    body = page.partition("<body")[2]
+    body = page.partition("<body")[2].replace("<wbr>", "")
     return SPACE.sub(" ", html.unescape(TAG.sub(" ", body))).strip()
 
 
