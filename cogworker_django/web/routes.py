@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from django.urls import URLPattern, URLResolver, path, register_converter
 
+from cogworker_django.web.extend import tab_patterns
+from cogworker_django.web.frame import web_config
 from cogworker_django.web.history import HistoryPage, RunPage
 from cogworker_django.web.job import JobPage
 from cogworker_django.web.jobs import JobsPage
 from cogworker_django.web.links import Anything
+from cogworker_django.web.metrics import HealthPage, MetricsPage
 from cogworker_django.web.overview import OverviewPage
 from cogworker_django.web.queue import QueuePage
 from cogworker_django.web.schedules import SchedulePage, SchedulesPage
@@ -18,7 +23,9 @@ register_converter(Anything, "anything")
 
 
 def routes() -> list[URLPattern | URLResolver]:
-    """Return all of them."""
+    """Return all of them; what the project adds comes last."""
+    for extension in web_config().extensions:
+        import_module(extension)
     return [
         path("", OverviewPage.as_view(), name="overview"),
         path("overview/", OverviewPage.as_view()),
@@ -32,4 +39,7 @@ def routes() -> list[URLPattern | URLResolver]:
         path("history/", HistoryPage.as_view(), name="history"),
         path("history/<anything:id>/", RunPage.as_view(), name="run"),
         path("preferences/", PreferencesPage.as_view(), name="preferences"),
+        path("metrics", MetricsPage.as_view(), name="metrics"),
+        path("health", HealthPage.as_view(), name="health"),
+        *tab_patterns(),
     ]

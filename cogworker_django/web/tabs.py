@@ -7,13 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from django.urls import URLPattern, URLResolver, include, path
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 SLUG = re.compile(r"[a-z][a-z0-9-]{0,39}")
-RESERVED = frozenset({"overview", "jobs", "queues", "schedules", "workers", "history", "metrics", "health"})
-RESERVED_TOO = frozenset({"preferences", "progress"})
+RESERVED = frozenset(
+    ("overview", "jobs", "queues", "schedules", "workers", "history", "metrics", "health", "preferences", "operations")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +49,19 @@ def register_tab(
 ) -> None:
     """Add a tab to the pages (Contract 6).
 
-    Call it in the module that `WEB["EXTENSIONS"]` names. The view is guarded as our own pages are; its template may
-    extend `cogworker/base.html`, in which `cogworker` is the frame's context, added by `cogworker_django.web.render`.
+    Call it in the module that `WEB["EXTENSIONS"]` names. The view is guarded as our own pages are: log-in,
+    `view_dashboard`, the token and origin of a POST, our headers.
 
     Args:
         slug: its part of the address, small letters, digits and hyphens.
         label: what the navigation says.
-        url_module_or_view: a view, or the dotted path of a module with `urlpatterns`, whose pattern `""` has no name.
-        permission: of Django, which a reader needs besides `view_dashboard`; None for no further one.
+        url_module_or_view: a view, or the dotted path of a module whose `urlpatterns` are plain paths to views.
+        permission: of Django, as in ``"shop.view_order"``, which a reader needs besides; None for no further one.
 
     Raises:
         ValueError: the slug is none, or one of ours.
     """
-    if not SLUG.fullmatch(slug) or slug in RESERVED | RESERVED_TOO:
+    if not SLUG.fullmatch(slug) or slug in RESERVED:
         raise ValueError(
             f"a tab cannot be called {slug!r}: take small letters, digits and hyphens, and none of the pages' own names"
         )
@@ -81,18 +81,3 @@ def all_tabs() -> list[Tab]:
 def added_tabs() -> list[Tab]:
     """Return those that were added."""
     return list(_added.values())
-
-
-def patterns(guard: Callable[[Tab, Callable[..., Any]], Callable[..., Any]]) -> list[URLPattern | URLResolver]:
-    """Return the routes of the tabs that were added.
-
-    Args:
-        guard: puts the checks of our own pages around a view.
-    """
-    found: list[URLPattern | URLResolver] = []
-    for tab in _added.values():
-        if callable(tab.target):
-            found.append(path(f"{tab.slug}/", guard(tab, tab.target), name=tab.route))
-        else:
-            found.append(path(f"{tab.slug}/", include(tab.target)))
-    return found
