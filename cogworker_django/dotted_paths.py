@@ -52,6 +52,22 @@ def imported_handlers(paths: Iterable[str], place: str, problems: Problems) -> t
     return tuple(loaded)
 
 
+def imported_callable(path: str, place: str, arguments: int) -> Callable[..., Any]:
+    """Import one function.
+
+    Args:
+        path: its dotted path.
+        place: its key in the settings.
+        arguments: how many positional ones it is called with.
+
+    Raises:
+        ConfigurationError: it cannot be imported or called.
+    """
+    target = _imported(path, place)
+    _check_call(target, path, arguments, {}, place)
+    return target
+
+
 def _imported(path: str, place: str) -> Callable[..., Any]:
     try:
         target = import_string(path)

@@ -29,6 +29,7 @@ class Keys:
         self.periodic_seen = f"{prefix}periodic:seen"
         self.periodic_slots = f"{prefix}periodic:slots"
         self.periodic_disabled = f"{prefix}periodic:disabled"
+        self.periodic_reasons = f"{prefix}periodic:reasons"
         self.periodic_runs = f"{prefix}periodic:runs"
         self.processed = f"{prefix}stats:processed"
         self.failed = f"{prefix}stats:failed"
@@ -81,6 +82,10 @@ class Keys:
     def attempts(self, jid: str) -> str:
         """The list of a job's failed attempts."""
         return f"{self.prefix}job_attempts:{jid}"
+
+    def once(self, token: str) -> str:
+        """Remembers a form that was sent; expires."""
+        return f"{self.prefix}web:once:{token}"
 
     def status(self, jid: str) -> str:
         """Where a job stands; expires."""

@@ -10,6 +10,7 @@ from typing import Any
 
 from cogworker_django.core import codec, times
 from cogworker_django.core.errors import UnreadablePayload
+from cogworker_django.store import replies
 from cogworker_django.store.gateway import Gateway
 from cogworker_django.store.jobset_reader import jid_of, stored_text
 
@@ -66,7 +67,7 @@ class ProcessReader:
         for identities in _chunks(sorted(beats)):
             infos = self._gateway.call("MGET", *map(self._keys.process, identities))
             found += [
-                ProcessState(identity=identity, info=_object(info), beat_at=_beat(beats[identity]))
+                ProcessState(identity=identity, info=object_in(info), beat_at=beat_of(beats[identity]))
                 for identity, info in zip(identities, infos, strict=True)
                 if info is not None
             ]
@@ -84,7 +85,7 @@ class ProcessReader:
         found: list[tuple[str, list[dict[str, Any]]]] = []
         for chunk in _chunks(identities):
             works = self._gateway.call("MGET", *map(self._keys.work, chunk))
-            found += [(identity, _objects(work)) for identity, work in zip(chunk, works, strict=True)]
+            found += [(identity, objects_in(work)) for identity, work in zip(chunk, works, strict=True)]
         return found
 
     def holder(self, jid: str) -> tuple[str, bytes] | None:
@@ -112,6 +113,11 @@ class ProcessReader:
                 return times.told(row.get("run_at"))
         return None
 
+    def unsettled(self, identities: Sequence[str]) -> dict[str, int]:
+        """Count the jobs that processes hold and have not settled; what is damaged counts as none."""
+        lengths = replies.each(self._gateway, [("HLEN", self._keys.in_progress(name)) for name in identities])
+        return {name: int(replies.or_else(length, 0)) for name, length in zip(identities, lengths, strict=True)}
+
     def signal(self, identity: str, signal: Signal) -> None:
         """Leave a command for a process. It waits up to a day, also while the process is out of touch.
 
@@ -128,7 +134,8 @@ def _chunks(identities: Sequence[str]) -> Iterator[Sequence[str]]:
         yield identities[first : first + AT_ONCE]
 
 
-def _beat(stamp: bytes) -> float | None:
+def beat_of(stamp: bytes) -> float | None:
+    """Read the time of a process's last beat, epoch seconds; None when it cannot be read."""
     try:
         beat = float(stamp.split()[0])
     except (ValueError, IndexError):
@@ -143,11 +150,13 @@ def _json(raw: bytes | None) -> Any:
         return None
 
 
-def _object(raw: bytes | None) -> dict[str, Any]:
+def object_in(raw: bytes | None) -> dict[str, Any]:
+    """Read a JSON object; an empty one when it is none."""
     value = _json(raw)
     return value if isinstance(value, dict) else {}
 
 
-def _objects(raw: bytes | None) -> list[dict[str, Any]]:
+def objects_in(raw: bytes | None) -> list[dict[str, Any]]:
+    """Read the objects of a JSON array; none when it is none."""
     value = _json(raw)
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

@@ -16,6 +16,7 @@ from cogworker_django.embedded import EmbeddedServerError
 from demo.jobs import Flaky, Greeting, Slow, hopeless, import_row, punctual, tidy_up
 from demo.models import Run
 from demo.proofs import NotProved, Proofs, told
+from demo.site import NAME, PASSWORD
 from demo.stage import Stage, Swarm, stage
 
 CHECK_THRESHOLD = 2.0  # seconds: a killed process is noticed soon
@@ -54,6 +55,7 @@ class Command(BaseCommand):
             with stage(orphan_threshold=SHOW_THRESHOLD, log=False) as opened:
                 self._say(f"Redis      {opened.server.url}")
                 self._say(f"Database   {opened.folder / 'db.sqlite3'}")
+                self._say(f"Pages      {opened.address}  (log in as {NAME} with the password {PASSWORD})")
                 self._say(f"Workers    {WORKERS} processes; their log follows. Ctrl-C stops all of it.")
                 self._push()
                 self._wait(opened.start_workers(WORKERS))
