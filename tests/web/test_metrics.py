@@ -100,7 +100,7 @@ def test_deployment_is_warned_of_what_is_open(site: str, root: Pages) -> None:
         assert warned() == {"cogworker.W001", "cogworker.W002", "cogworker.W003"}
     root.redis.config_set("maxmemory-policy", "noeviction")
     with with_web(site, EXTENSIONS=["no.where"], REDACT="json.nothing"):
-        messages = [message for message in run_checks(tags=["cogworker"]) if message.id == "cogworker.E006"]
+        messages = [message for message in run_checks(tags=["cogworker"]) if message.id == "cogworker.E010"]
         assert [message.msg.partition(":")[0] for message in messages] == [
             'COGWORKER["WEB"]["EXTENSIONS"][0]',
             'COGWORKER["WEB"]["REDACT"]',
