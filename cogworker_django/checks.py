@@ -12,6 +12,7 @@ from django.core.checks import CheckMessage, Error, register
 from cogworker_django import conf
 from cogworker_django.core.errors import ConfigurationError
 from cogworker_django.definition import REGISTRY
+from cogworker_django.deploy_checks import check_deployment
 
 TAG = "cogworker"
 APP_LABEL = "cogworker"
@@ -40,6 +41,7 @@ def check_cogworker(app_configs: Sequence[AppConfig] | None = None, **_: Any) ->
 def install() -> None:
     """Hand the checks to Django; called once, when the app is ready."""
     register(check_cogworker, TAG)
+    register(check_deployment, TAG, deploy=True)
 
 
 def _errors() -> Iterator[CheckMessage]:
