@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from importlib.util import find_spec
-from typing import Any
-
 from cogworker_django.core.version import VERSION
 from cogworker_django.process.condition import Condition, Phase
 
-_library: Any = import_module("setproctitle") if find_spec("setproctitle") else None
+try:
+    import setproctitle as _library
+except ImportError:  # an optional package
+    _library = None  # type: ignore[assignment]
 
 
 def show(text: str, tag: str = "") -> None:

@@ -69,6 +69,7 @@ class Supervisor:
         self._rollout = Rollout(self._slots, self._patience)
         self._commands = Commands(plan.hangup)
         self._selector = selectors.PollSelector()
+        self._wake = socket.socketpair()
         self._table: Table | None = None
         self._stopping = False
         self._ever_beaten = False
@@ -82,14 +83,7 @@ class Supervisor:
         Returns:
             The exit status: 0 after a clean end, 1 when a process had to be killed or none can start.
         """
-        ear, mouth = socket.socketpair()
-        for end in (ear, mouth):
-            end.setblocking(False)
-        self._selector.register(ear, selectors.EVENT_READ, lambda: ear.recv(4096))
-        self._wake = (ear, mouth)
-        signal.set_wakeup_fd(mouth.fileno(), warn_on_full_buffer=False)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
-        self._commands.listen()
+        self._hear_signals()
         if self._door:
             self._door.open(self._selector)
         try:
@@ -99,6 +93,16 @@ class Supervisor:
             signal.set_wakeup_fd(-1)
         logger.info("swarm: stopped")
         return 1 if self._killed or self.problem else 0
+
+    def _hear_signals(self) -> None:
+        """Have each signal end the wait."""
+        ear, mouth = self._wake
+        for end in self._wake:
+            end.setblocking(False)
+        self._selector.register(ear, selectors.EVENT_READ, lambda: ear.recv(4096))
+        signal.set_wakeup_fd(mouth.fileno(), warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        self._commands.listen()
 
     def _loop(self) -> None:
         while True:
@@ -115,8 +119,6 @@ class Supervisor:
     @property
     def _children(self) -> list[tuple[Slot, Child]]:
         return [(slot, slot.child) for slot in self._slots if slot.child is not None]
-
-    # -- waiting and listening -----------------------------------------------------------------------
 
     def _wait(self) -> None:
         moments = [slot.due for slot in self._slots if slot.due is not None]
@@ -151,8 +153,6 @@ class Supervisor:
             child.leaves_as = State(message.reason)
         elif isinstance(message, Refused):
             child.problem = message.problem
-
-    # -- commands ------------------------------------------------------------------------------------
 
     def _obey_all(self) -> None:
         while (command := self._commands.get()) is not None:
@@ -205,8 +205,6 @@ class Supervisor:
     def _counted(self) -> str:
         number = len(self._children)
         return "1 process" if number == 1 else f"{number} processes"
-
-    # -- life and death ------------------------------------------------------------------------------
 
     def _start_due(self) -> None:
         now = time.monotonic()
@@ -281,8 +279,6 @@ class Supervisor:
                 logger.error("swarm: process %d of slot %d does not leave and is killed", child.pid, slot.number)
                 child.kill()
                 self._killed += self._stopping
-
-    # -- telling -------------------------------------------------------------------------------------
 
     def _tell(self) -> None:
         if not self._stopping and all(slot.is_up for slot in self._slots):
