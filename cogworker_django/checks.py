@@ -7,17 +7,15 @@ from typing import Any
 
 import django
 from django.apps import AppConfig
-from django.conf import settings
-from django.core.checks import CheckMessage, Error, Warning, register
+from django.core.checks import CheckMessage, Error, register
 
-from cogworker_django import conf, runtime
-from cogworker_django.core.config import Config
-from cogworker_django.core.errors import CogworkerError, ConfigurationError
+from cogworker_django import conf
+from cogworker_django.core.errors import ConfigurationError
 from cogworker_django.definition import REGISTRY
+from cogworker_django.deploy_checks import check_deployment
 
 TAG = "cogworker"
 APP_LABEL = "cogworker"
-SHORTEST_TOKEN = 16
 
 SETTINGS_ID = "cogworker.E001"
 SETTINGS_HINT = "Correct COGWORKER in the project's settings."
@@ -48,15 +46,6 @@ def install() -> None:
     register(check_deployment, TAG, deploy=True)
 
 
-def check_deployment(app_configs: Sequence[AppConfig] | None = None, **_: Any) -> list[CheckMessage]:
-    """Return a warning for everything that is dangerous where others can reach it: `check --deploy`."""
-    try:
-        config = conf.load_config()
-    except ConfigurationError:
-        return []
-    return [*_eviction(), *_access(config)]
-
-
 def _errors() -> Iterator[CheckMessage]:
     try:
         config = conf.load_config()
@@ -77,32 +66,3 @@ def _problems(step: Callable[[], object], id: str, hint: str) -> Iterator[CheckM
         step()
     except ConfigurationError as error:
         yield from (Error(problem, hint=hint, id=id) for problem in error.problems)
-
-
-def _eviction() -> Iterator[CheckMessage]:
-    try:
-        policy = runtime.current().store.server.eviction_policy()
-    except CogworkerError:
-        return
-    if policy not in (None, "noeviction"):
-        yield Warning(
-            f"Redis throws keys away when its memory is full: its maxmemory-policy is {policy}.",
-            hint="Set maxmemory-policy to noeviction: with any other jobs may be lost.",
-            id="cogworker.W001",
-        )
-
-
-def _access(config: Config) -> Iterator[CheckMessage]:
-    if not any("AuthenticationMiddleware" in name for name in settings.MIDDLEWARE):
-        yield Warning(
-            "Nobody can log in, so nobody can see the pages.",
-            hint="Add django.contrib.auth.middleware.AuthenticationMiddleware to MIDDLEWARE.",
-            id="cogworker.W002",
-        )
-    token = config.web.metrics_token
-    if token is not None and len(token) < SHORTEST_TOKEN:
-        yield Warning(
-            'COGWORKER["WEB"]["METRICS_TOKEN"] can be guessed, and whoever does reads the metrics.',
-            hint=f"Take {SHORTEST_TOKEN} random characters or more.",
-            id="cogworker.W003",
-        )

@@ -88,30 +88,41 @@ class ProcessReader:
             found += [(identity, objects_in(work)) for identity, work in zip(chunk, works, strict=True)]
         return found
 
-    def holder(self, jid: str) -> tuple[str, bytes] | None:
-        """Search what processes have fetched and not settled for a job.
+    def holder(self, jid: str, likely: str | None = None) -> tuple[str, bytes] | None:
+        """Search what processes have fetched and not settled for a job, one process at a time.
+
+        Args:
+            jid: the job's id.
+            likely: the identity of the process to look at first.
+
+        Returns:
+            The identity of the process, which may be dead, and the raw job; None when no process holds it.
+        """
+        identities = self._identities()
+        for identity in sorted(identities, key=lambda each: each != likely):
+            for raw in self._gateway.run("find_held", (self._keys.in_progress(identity),), (stored_text(jid),)):
+                if jid_of(raw) == jid:
+                    return identity, raw
+        return None
+
+    def runner(self, jid: str) -> tuple[str, float | None] | None:
+        """Search what processes have told that they run for a job; they tell late, and of long jobs only.
 
         Args:
             jid: the job's id.
 
         Returns:
-            The identity of the process, which may be dead, and the raw job; None when no process holds it.
+            The identity of the process, and since when it runs the job, epoch seconds; None when none has told.
         """
-        for identity in self._gateway.call("HKEYS", self._keys.beats):
-            name = identity.decode(errors="replace")
-            for raw in self._gateway.run("find_held", (self._keys.in_progress(name),), (stored_text(jid),)):
-                if jid_of(raw) == jid:
-                    return name, raw
+        for identity, rows in self.work(self._identities()):
+            for row in rows:
+                payload = row.get("payload")
+                if isinstance(payload, dict) and payload.get("jid") == jid:
+                    return identity, times.told(row.get("run_at"))
         return None
 
-    def running_since(self, identity: str, jid: str) -> float | None:
-        """Read since when a process runs a job, epoch seconds; None when it has not told that it does."""
-        ((_, rows),) = self.work([identity])
-        for row in rows:
-            payload = row.get("payload")
-            if isinstance(payload, dict) and payload.get("jid") == jid:
-                return times.told(row.get("run_at"))
-        return None
+    def _identities(self) -> list[str]:
+        return [identity.decode(errors="replace") for identity in self._gateway.call("HKEYS", self._keys.beats)]
 
     def unsettled(self, identities: Sequence[str]) -> dict[str, int]:
         """Count the jobs that processes hold and have not settled; what is damaged counts as none."""
