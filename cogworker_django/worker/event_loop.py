@@ -2,7 +2,7 @@
 
 A job keeps its thread while its coroutine runs: the thread does what the coroutine needs done synchronously, so the ORM
 inside an asynchronous job uses that thread's database connection, which is cared for like that of any job. asgiref, on
-which Django's own asynchronous side is built, sends such calls to the executor named `current`.
+which Django's own asynchronous side is built, sends such calls to the executor that it knows for the loop.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ class Interrupted(BaseException):
     """The process ends, and the coroutine was cancelled for that: its job goes back to its queue."""
 
 
-class Mailbox(Executor):
+class Mailbox:
     """What a thread is asked to do while it waits for its coroutine."""
 
     def __init__(self) -> None:
         self._steps: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._closed = False
 
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+    def ask(self, call: Callable[[], Any]) -> Future[Any]:
         """Have the thread call something.
 
         Raises:
@@ -45,7 +45,7 @@ class Mailbox(Executor):
         if self._closed:
             raise RuntimeError("the job is over: what it has left running can call nothing synchronous any more")
         future: Future[Any] = Future()
-        self._steps.put(partial(_call, future, partial(fn, *args, **kwargs)))
+        self._steps.put(partial(_call, future, call))
         return future
 
     def serve(self) -> None:
@@ -70,6 +70,20 @@ def _call(future: Future[Any], call: Callable[[], Any]) -> None:
         future.set_result(result)
 
 
+_MAILBOX: contextvars.ContextVar[Mailbox] = contextvars.ContextVar("cogworker_mailbox")
+
+
+_executors: dict[Any, Any] = AsyncToSync.loop_thread_executors
+
+
+class ThreadOfTheJob(Executor):
+    """Sends what a coroutine wants done synchronously to the thread of its job."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Have it done; raises as `Mailbox.ask`."""
+        return _MAILBOX.get().ask(partial(fn, *args, **kwargs))
+
+
 class Errand:
     """One coroutine, and the thread that waits for it."""
 
@@ -84,17 +98,19 @@ class Errand:
         self.late = False
         """Whether its time was over."""
         self.context = contextvars.copy_context()
-        self._coroutine = coroutine
+        self.context.run(self._settle_in)
+        self.coroutine = coroutine
 
-    async def adopted(self) -> Any:
-        """Run it where what it calls synchronously comes to its own thread."""
-        AsyncToSync.executors.current = self.mailbox
-        return await self._coroutine
+    def _settle_in(self) -> None:
+        _MAILBOX.set(self.mailbox)
+        # A thread that was itself called from a coroutine would be asked by that way, and it waits here.
+        if getattr(AsyncToSync.executors, "current", None) is not None:
+            AsyncToSync.executors.current = None
 
     def end(self) -> None:
         """It has ended; on the loop."""
         # One that was cancelled before its first step was never begun, of which Python would warn.
-        self._coroutine.close()
+        self.coroutine.close()
         self.mailbox.close()
 
     def expire(self) -> None:
@@ -191,12 +207,14 @@ class EventLoop:
         self._thread.join(LAST_WORDS)
         if not self._thread.is_alive():
             self._loop.close()
+        _executors.pop(self._loop, None)
         self._loop = None
 
     def _start(self) -> asyncio.AbstractEventLoop:
         with self._lock:
             if self._loop is None:
                 loop = asyncio.new_event_loop()
+                _executors[loop] = ThreadOfTheJob()
                 self._thread = threading.Thread(target=loop.run_forever, name="cogworker-asyncio", daemon=True)
                 self._thread.start()
                 self._loop = loop
@@ -211,7 +229,7 @@ class EventLoop:
 
     def _begin(self, errand: Errand) -> None:
         loop = asyncio.get_running_loop()
-        errand.task = loop.create_task(errand.adopted(), context=errand.context)
+        errand.task = loop.create_task(errand.coroutine, context=errand.context)
         self._running.add(errand)
         timer = None if errand.timeout is None else loop.call_later(errand.timeout, errand.expire)
 

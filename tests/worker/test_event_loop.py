@@ -11,7 +11,7 @@ from contextlib import closing
 from typing import Any
 
 import pytest
-from asgiref.sync import sync_to_async
+from asgiref.sync import async_to_sync, sync_to_async
 
 from cogworker_django import definition
 from cogworker_django.core.errors import JobCancelled, JobTimeout
@@ -276,3 +276,20 @@ def test_what_a_job_leaves_running_can_call_nothing_synchronous_any_more(loop: E
     error = loop.run(look())
     assert isinstance(error, RuntimeError)
     assert "the job is over" in str(error)
+
+
+def test_a_thread_that_was_called_from_a_coroutine_is_asked_here_and_not_there() -> None:
+    """As with a job that is performed inline below an asynchronous view."""
+
+    async def ask() -> int:
+        return await sync_to_async(threading.get_ident)()
+
+    def inline() -> tuple[int, int]:
+        with closing(EventLoop()) as loop:
+            return loop.run(ask()), threading.get_ident()
+
+    async def view() -> tuple[int, int]:
+        return await sync_to_async(inline)()
+
+    asked, here = async_to_sync(view)()
+    assert asked == here
