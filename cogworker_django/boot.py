@@ -49,7 +49,7 @@ class Boot:
         """
         runtime.install(functools.partial(conf.build_runtime, concurrency=self._options.concurrency))
         if self._options.reload and not reloading.is_inner():
-            return reloading.follow()
+            return reloading.follow(self._hangup)
         self._board = Board()
         self._door = self._open_door()
         self._service = Service(os.environ)

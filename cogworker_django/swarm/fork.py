@@ -65,9 +65,10 @@ def _live(body: Body, hangup: str, steps: Sequence[Callable[[], None]], link: Li
     """The whole life of a child; whatever happens, it never comes back into the parent's code."""
     status = 1
     try:
-        commands = _separate(hangup)
+        # First: when descriptors are short, it needs those that the parent has.
         for let_go in steps:
             let_go()
+        commands = _separate(hangup)
         status = body(link, commands)
     except BaseException:
         logger.exception("the process met an error and ends")
