@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import sys
 import time
 from collections.abc import Callable, Sequence
 
@@ -14,7 +13,7 @@ from cogworker_django.core.events import Event
 from cogworker_django.core.names import CANCEL
 from cogworker_django.core.version import VERSION
 from cogworker_django.core.worker_options import WorkerOptions
-from cogworker_django.process import logs
+from cogworker_django.process import logs, streams
 from cogworker_django.process.commands import (
     CHANGED,
     DUMP,
@@ -255,8 +254,7 @@ class Launcher:
         if worker.running:
             # A job that does not end must not keep the process; it is back on its queue.
             logging.shutdown()
-            sys.stdout.flush()
-            sys.stderr.flush()
+            streams.flush()
             os._exit(self._status)
 
     def _announce(self, event: Event, worker: Worker) -> None:
