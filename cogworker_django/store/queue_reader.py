@@ -49,14 +49,16 @@ class QueueReader:
         return sum(self._lengths(name).values())
 
     def page(self, name: str, start: int, stop: int) -> list[bytes]:
-        """Read raw jobs from one position to another, both included and counted from 0.
+        """Read raw jobs from one position to another, both included, counted from 0 or, if negative, from the end.
 
         The one that runs next is the last of all: within a lane the newest is first, and jobs that wait for all others
         come before these.
         """
+        lengths = self._lengths(name)
+        total, before = sum(lengths.values()), 0
+        start, stop = (max(each + total, 0) if each < 0 else each for each in (start, stop))
         raws: list[bytes] = []
-        before = 0
-        for key, length in reversed(self._lengths(name).items()):
+        for key, length in reversed(lengths.items()):
             first, last = max(start - before, 0), min(stop - before, length - 1)
             if first <= last:
                 raws += self._gateway.call("LRANGE", key, first, last)

@@ -229,6 +229,9 @@ def test_a_page_ends_with_the_job_that_runs_next(store: Store) -> None:
     for start in range(8):
         for stop in range(start, 8):
             assert reader.page("default", start, stop) == expected[start : stop + 1], (start, stop)
+    assert reader.page("default", 0, -1) == expected
+    assert reader.page("default", -3, -2) == expected[-3:-1]
+    assert reader.page("none", 0, -1) == []
 
 
 @pytest.mark.parametrize("priority", PRIORITIES)
