@@ -6,9 +6,12 @@ import re
 from typing import Any
 
 import pytest
+from django.apps import apps
+from django.db import connection
 from django.test import Client, override_settings
 from django.urls import clear_script_prefix, set_script_prefix
 
+from cogworker_django.web.access import RIGHTS
 from cogworker_django.web.headers import policy
 from tests.support import ROOT
 from tests.web.conftest import Login
@@ -248,10 +251,17 @@ def test_the_state_of_the_cluster_is_told_in_words_and_colour(root: Pages) -> No
     assert '<a id="cluster-bar" class="pill warning"' in root.get() and "intake paused" in root.text()
 
 
-def test_the_admin_index_leads_to_the_pages(root: Pages, login: Login) -> None:
-    assert "Cogworker" in root.browser.get("/admin/").content.decode()
+def test_the_admin_index_leads_to_the_pages(root: Pages, login: Login, database: None) -> None:
+    assert "/admin/cogworker/dashboard/" in root.browser.get("/admin/").content.decode()
     answer = root.browser.get("/admin/cogworker/dashboard/")
     assert (answer.status_code, answer["Location"]) == (302, MOUNT)
+
+
+def test_the_migration_brings_six_permissions_and_no_table(database: None) -> None:
+    names = apps.get_model("auth.Permission").objects.filter(content_type__app_label="cogworker")
+    assert sorted(names.values_list("codename", flat=True)) == sorted(RIGHTS)
+    assert len(RIGHTS) == 6
+    assert not any(name.startswith("cogworker") for name in connection.introspection.table_names())
 
 
 @pytest.mark.parametrize(
