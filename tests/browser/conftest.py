@@ -81,7 +81,12 @@ def open_tab(chromium: Any, server: str, watch: Watch) -> Iterator[OpenTab]:
     def opened(reader: Pages, *, width: int = 1280, theme: str = "light", script: bool = True, **more: Any) -> Tab:
         size = {"width": width, "height": 900}
         context = chromium.new_context(
-            viewport=size, color_scheme=theme, java_script_enabled=script, base_url=server + MOUNT, **more
+            viewport=size,
+            color_scheme=theme,
+            reduced_motion="reduce",
+            java_script_enabled=script,
+            base_url=server + MOUNT,
+            **more,
         )
         contexts.append(context)
         session = reader.browser.cookies["sessionid"].value
