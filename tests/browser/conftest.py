@@ -10,12 +10,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-import redis
 from django.contrib.staticfiles.handlers import StaticFilesHandler
 from django.test.testcases import LiveServerThread
 
 from tests.browser.tabs import Tab, Watch
-from tests.web.conftest import Login, login, root, site, viewer
+from tests.web.conftest import login, root, site, viewer
 from tests.web.pages import MOUNT, Pages
 
 __all__ = ["login", "root", "site", "viewer"]
@@ -140,12 +139,3 @@ def fill(root: Pages) -> None:
     root.beat("web2:5:def", quiet=True)
     root.redis.hset("t:beats", "gone:1:x", f"{now - 100} 0 10")
     root.redis.hset(f"t:throughput:{int(now) // 3600}", mapping={"processed": 120, "failed": 7})
-
-
-@pytest.fixture
-def redis_of(redis_client: redis.Redis) -> redis.Redis:
-    """The server behind the pages."""
-    return redis_client
-
-
-LoginOf = Login
