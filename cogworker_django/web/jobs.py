@@ -108,6 +108,7 @@ class JobsPage(Page):
             "queues": [each.name for each in snapshot.queues],
             "sections": sections,
             "found": found,
+            "operations_url": self.links.to("operations"),
             "clear_url": self.links.to("jobs", query={"state": state}),
         }
         return self.show(snapshot, context, title=_("Jobs") if not state else f"{LABELS[state]} · {_('Jobs')}")
