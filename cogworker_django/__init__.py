@@ -9,13 +9,15 @@ Rooms, lowest first; nothing imports upward:
 - `store`: every Redis command, key and Lua script.
 - `features`: what rides on the middleware chains; `client`: the one way into Redis for new jobs.
 - `runtime`: the parts of one process, built once. `pusher`, `definition`: what users' code meets.
+- `process`: what a worker is to its system: signals, log, health. `swarm`: the parent of several worker processes.
 - `worker`: the process that runs jobs; `api`: reading and steering from outside a worker.
-- `web`: the pages. Beside it the Django edge: `apps`, `conf`, `checks`, `management` and their like.
+- `web`: the pages. Beside it the Django edge: `apps`, `conf`, `checks`, `boot`, `management` and their like.
 
 Features that span rooms: reliable fetch = store/trips, worker/exchange, store/recovery, worker/rescuer.
 """
 
 from cogworker_django.api.attempts import attempts_of
+from cogworker_django.api.cancelling import cancel
 from cogworker_django.api.history import History
 from cogworker_django.api.intake import Intake
 from cogworker_django.api.jobsets import DeadSet, RetrySet, ScheduledSet
@@ -27,7 +29,9 @@ from cogworker_django.api.status import Status
 from cogworker_django.core.errors import (
     CogworkerError,
     ConfigurationError,
+    JobCancelled,
     JobFailedError,
+    JobTimeout,
     LockHeld,
     ProcessDied,
     RedisRefused,
@@ -49,7 +53,9 @@ __all__ = [
     "History",
     "Intake",
     "Job",
+    "JobCancelled",
     "JobFailedError",
+    "JobTimeout",
     "LockHeld",
     "PeriodicSet",
     "ProcessDied",
@@ -68,6 +74,7 @@ __all__ = [
     "WorkSet",
     "__version__",
     "attempts_of",
+    "cancel",
     "current_job",
     "job",
     "periodic",

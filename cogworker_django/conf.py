@@ -13,9 +13,10 @@ from datetime import datetime
 from importlib import import_module
 from typing import Any
 
+import django
 from django.conf import settings
 from django.db import transaction
-from django.utils.module_loading import autodiscover_modules
+from django.utils.module_loading import autodiscover_modules, import_string
 from django.utils.timezone import make_aware
 
 from cogworker_django import runtime, schedule
@@ -29,10 +30,15 @@ from cogworker_django.core.redis_target import RedisTarget
 from cogworker_django.core.settings import Problems
 from cogworker_django.definition import REGISTRY
 from cogworker_django.dotted_paths import imported_callable, imported_handlers, imported_middleware
+from cogworker_django.features.announcing import AnnouncingDispatcher
+from cogworker_django.signals import Signals
 from cogworker_django.store.dispatcher import RedisDispatcher
 from cogworker_django.store.store import Store
 
 JOBS_MODULE = "jobs"  # what is imported of every installed app
+TASKS_MODULE = "tasks"  # and this where tasks are jobs
+TASK_BACKEND = "cogworker_django.tasks.CogworkerBackend"
+TASKS_SINCE = (6, 0)  # the version of Django that has them
 SERVER_ARGUMENTS = 4  # job, payload, queue, proceed
 REDACT_ARGUMENTS = 3  # name, args, kwargs
 CLIENT_ARGUMENTS = 5  # name, payload, queue, redis, proceed
@@ -64,7 +70,9 @@ def load_hooks(config: Config) -> Hooks:
     """
     problems = Problems()
     client = imported_middleware(config.client_middleware, f'{PLACE}["CLIENT_MIDDLEWARE"]', CLIENT_ARGUMENTS, problems)
-    server = imported_middleware(config.server_middleware, f'{PLACE}["SERVER_MIDDLEWARE"]', SERVER_ARGUMENTS, problems)
+    server = imported_middleware(
+        config.server_middleware, f'{PLACE}["SERVER_MIDDLEWARE"]', SERVER_ARGUMENTS, problems, asynchronous=True
+    )
     handlers = imported_handlers(config.death_handlers, f'{PLACE}["DEATH_HANDLERS"]', problems)
     problems.check()
     return Hooks(client_chain=Chain(client), server_chain=Chain(server), death_handlers=handlers)
@@ -76,10 +84,34 @@ def import_jobs() -> None:
     A module of `IMPORTS` that is missing is left to the checks, which report it with the other faults.
     """
     autodiscover_modules(JOBS_MODULE)
+    if uses_tasks():
+        autodiscover_modules(TASKS_MODULE)
     try:
         import_listed(load_config())
     except ConfigurationError:
         return
+
+
+def uses_tasks() -> bool:
+    """Whether an entry of `TASKS` has our backend, so that modules named `tasks` define jobs."""
+    return django.VERSION >= TASKS_SINCE and any(map(_is_ours, task_backend_paths()))
+
+
+def task_backend_paths() -> list[str]:
+    """The backends that `TASKS` names, as far as it can be read."""
+    entries = getattr(settings, "TASKS", None)
+    entries = entries.values() if isinstance(entries, dict) else ()
+    return [str(entry.get("BACKEND")) for entry in entries if isinstance(entry, dict)]
+
+
+def _is_ours(path: str) -> bool:
+    if path == TASK_BACKEND:
+        return True
+    try:
+        return bool(getattr(import_string(path), "is_cogworker", False))
+    except ImportError:
+        # Django's own check tells.
+        return False
 
 
 def import_listed(config: Config) -> None:
@@ -141,8 +173,9 @@ def build_runtime(*, concurrency: int | None = None) -> runtime.Runtime:
         config = replace(config, concurrency=concurrency)
     hooks = load_hooks(config)
     store = Store(config)
+    announcer = Signals()
     client = JobClient(
-        runtime.Switch(RedisDispatcher(store.queues)),
+        AnnouncingDispatcher(runtime.Switch(RedisDispatcher(store.queues)), announcer),
         defer=after_commit,
         registry=REGISTRY,
         chain=hooks.client_chain,
@@ -157,6 +190,7 @@ def build_runtime(*, concurrency: int | None = None) -> runtime.Runtime:
         client=client,
         server_chain=hooks.server_chain,
         death_handlers=hooks.death_handlers,
+        announcer=announcer,
     )
 
 

@@ -10,9 +10,12 @@ import logging
 import threading
 from collections.abc import Callable
 
-from django.db import close_old_connections, reset_queries
+from django.core.cache import caches
+from django.db import close_old_connections, connections, reset_queries
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
+
+from cogworker_django.store.connection import close_everything
 
 logger = logging.getLogger("cogworker")
 
@@ -51,6 +54,17 @@ def watch() -> None:
     connection_created.connect(_note, dispatch_uid="cogworker.connections")
 
 
+def close_all() -> None:
+    """Close every connection to a database, a cache and a Redis: before a fork, so that no two processes share one."""
+    for connection in connections.all(initialized_only=True):
+        _quietly(connection.close)
+        # A pool has threads, which a fork does not take along (Django 5.1 and later, PostgreSQL).
+        _quietly(getattr(connection, "close_pool", _nothing))
+    for cache in caches.all(initialized_only=True):
+        _quietly(cache.close)
+    _quietly(close_everything)
+
+
 def before_job() -> None:
     """Forget the queries that were logged, and drop connections that are broken or too old."""
     if _opened.any:
@@ -72,6 +86,10 @@ def _note(connection: BaseDatabaseWrapper, **_: object) -> None:
     held = _opened.held.connections
     if all(connection is not known for known in held):
         held.append(connection)
+
+
+def _nothing() -> None:
+    pass
 
 
 def _close_old() -> None:

@@ -7,7 +7,7 @@ import inspect
 import math
 import types
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, ClassVar, Self, TypeVar, overload
+from typing import Any, ClassVar, Generic, ParamSpec, Protocol, Self, TypeVar, overload
 
 from cogworker_django.core.arguments import checked
 from cogworker_django.core.blueprint import Blueprint
@@ -20,6 +20,8 @@ from cogworker_django.core.text import described
 from cogworker_django.pusher import Enqueuing, Pusher
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+P = ParamSpec("P")
+R = TypeVar("R")
 # Takes what a running job reports about itself: the fields of one `at` or `store`.
 Reporter = Callable[[Mapping[str, Any]], None]
 
@@ -54,6 +56,8 @@ class Job(Enqueuing):
     arguments.
     """
 
+    cogworker_blueprint: ClassVar[Blueprint]
+    """What all of its pushes have in common."""
     cogworker_name: ClassVar[str]
     """The name in its payloads."""
     cogworker_aliases: ClassVar[tuple[str, ...]] = ()
@@ -72,6 +76,10 @@ class Job(Enqueuing):
     """The job's id, inside a run."""
     payload: Mapping[str, Any] = types.MappingProxyType({})
     """The whole payload, inside a run."""
+    worker_id: str = ""
+    """The identity of the process that runs it, inside a run."""
+    cancelled: bool = False
+    """Whether somebody has cancelled the job while it runs: it may end by itself, or raise `JobCancelled`."""
     _cogworker_reporter: Reporter = staticmethod(silent)
 
     def __init_subclass__(cls, *, name: str | None = None, aliases: Iterable[str] = (), **options: Any) -> None:
@@ -154,7 +162,7 @@ class Job(Enqueuing):
 REGISTRY: Registry[type[Job]] = Registry()
 
 
-class FunctionJob(Pusher):
+class FunctionJob(Pusher[P], Generic[P, R]):
     """A function that is a job: calling it runs it, its methods enqueue it. Made by `job`.
 
     Args:
@@ -164,9 +172,9 @@ class FunctionJob(Pusher):
 
     __name__: str
     __qualname__: str
-    __wrapped__: Callable[..., Any]
+    __wrapped__: Callable[P, R]
 
-    def __init__(self, function: Callable[..., Any], job_class: type[Job]) -> None:
+    def __init__(self, function: Callable[P, R], job_class: type[Job]) -> None:
         super().__init__(job_class.cogworker_blueprint)
         functools.update_wrapper(self, function)
         self._function = function
@@ -174,7 +182,7 @@ class FunctionJob(Pusher):
         self.cogworker_name = job_class.cogworker_name
         self.cogworker_options = job_class.cogworker_options
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run the function here and now."""
         return self._function(*args, **kwargs)
 
@@ -200,13 +208,19 @@ class FunctionJob(Pusher):
         return f"<job {self.cogworker_name}>"
 
 
+class JobDecorator(Protocol):
+    """What ``@job(…)`` with options is."""
+
+    def __call__(self, function: Callable[P, R], /) -> FunctionJob[P, R]:
+        """Make a function a job."""
+        ...
+
+
 @overload
-def job(function: Callable[..., Any], /) -> FunctionJob: ...
+def job(function: Callable[P, R], /) -> FunctionJob[P, R]: ...
 @overload
-def job(**options: Any) -> Callable[[Callable[..., Any]], FunctionJob]: ...
-def job(
-    function: Callable[..., Any] | None = None, /, **options: Any
-) -> FunctionJob | Callable[[Callable[..., Any]], FunctionJob]:
+def job(**options: Any) -> JobDecorator: ...
+def job(function: Callable[..., Any] | None = None, /, **options: Any) -> FunctionJob[..., Any] | JobDecorator:
     """Make a function a job: ``@job`` or ``@job(queue="mail")``.
 
     Args:
@@ -225,7 +239,7 @@ def job(
     return _function_job(function, options=options)
 
 
-def _function_job(function: Callable[..., Any], *, options: dict[str, Any]) -> FunctionJob:
+def _function_job(function: Callable[P, R], *, options: dict[str, Any]) -> FunctionJob[P, R]:
     if isinstance(function, (type, FunctionJob)) or not hasattr(function, "__qualname__"):
         raise TypeError(f"@job decorates a function, not {described(function)}: a class derives from Job")
     if function.__name__ == "<lambda>" and "name" not in options:

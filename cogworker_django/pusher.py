@@ -9,11 +9,25 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, ParamSpec, Protocol
 
 from cogworker_django import runtime
 from cogworker_django.core.blueprint import Blueprint
 from cogworker_django.core.payload import Payload
+
+P = ParamSpec("P")
+Delay = float | timedelta
+When = datetime | float
+
+
+class Performs(Protocol[P]):
+    """What has a ``perform``, whose parameters are those of the calls that enqueue it."""
+
+    cogworker_blueprint: ClassVar[Blueprint]
+
+    def perform(self, *args: P.args, **kwargs: P.kwargs) -> Any:
+        """See `Job`."""
+        ...
 
 
 class _Jobs:
@@ -33,7 +47,7 @@ class Enqueuing:
     """What all pushes of the class have in common."""
 
     @classmethod
-    def set(cls, /, **options: Any) -> Pusher:
+    def set(cls: type[Performs[P]], /, **options: Any) -> Pusher[P]:
         """Replace options for some calls: ``ReportJob.set(queue="high").perform_async(7)``.
 
         Args:
@@ -49,7 +63,7 @@ class Enqueuing:
         return Pusher(cls.cogworker_blueprint.with_options(**options))
 
     @classmethod
-    def perform_async(cls, /, *args: Any, **kwargs: Any) -> str | None:
+    def perform_async(cls: type[Performs[P]], /, *args: P.args, **kwargs: P.kwargs) -> str | None:
         """Enqueue the job to run as soon as a worker is free.
 
         Args:
@@ -69,7 +83,7 @@ class Enqueuing:
         return runtime.current().client.enqueue(cls.cogworker_blueprint, args, kwargs)
 
     @classmethod
-    def perform_in(cls, delay: float | timedelta, /, *args: Any, **kwargs: Any) -> str | None:
+    def perform_in(cls: type[Performs[P]], delay: Delay, /, *args: P.args, **kwargs: P.kwargs) -> str | None:
         """Enqueue the job to run after a delay.
 
         Args:
@@ -80,7 +94,7 @@ class Enqueuing:
         return runtime.current().client.enqueue_in(delay, cls.cogworker_blueprint, args, kwargs)
 
     @classmethod
-    def perform_at(cls, when: datetime | float, /, *args: Any, **kwargs: Any) -> str | None:
+    def perform_at(cls: type[Performs[P]], when: datetime | float, /, *args: P.args, **kwargs: P.kwargs) -> str | None:
         """Enqueue the job to run at a time.
 
         Args:
@@ -92,7 +106,7 @@ class Enqueuing:
         return runtime.current().client.enqueue_at(when, cls.cogworker_blueprint, args, kwargs)
 
     @classmethod
-    def perform_on_commit(cls, /, *args: Any, **kwargs: Any) -> str | None:
+    def perform_on_commit(cls: type[Performs[P]], /, *args: P.args, **kwargs: P.kwargs) -> str | None:
         """Enqueue the job once the transaction that is open has committed; at once when none is.
 
         Args:
@@ -106,9 +120,9 @@ class Enqueuing:
         return runtime.current().client.enqueue_on_commit(cls.cogworker_blueprint, args, kwargs)
 
     @classmethod
-    async def aperform_on_commit(cls, /, *args: Any, **kwargs: Any) -> str | None:
+    async def aperform_on_commit(cls: type[Performs[P]], /, *args: P.args, **kwargs: P.kwargs) -> str | None:
         """Enqueue the job now: no transaction can be open in asynchronous code."""
-        return await cls.aperform_async(*args, **kwargs)
+        return await Pusher[P](cls.cogworker_blueprint).aperform_async(*args, **kwargs)
 
     @classmethod
     def perform_bulk(cls, calls: Iterable[Sequence[Any]], /) -> list[str | None]:
@@ -146,19 +160,19 @@ class Enqueuing:
         runtime.bench().clear(cls.cogworker_blueprint.name)
 
     @classmethod
-    async def aperform_async(cls, /, *args: Any, **kwargs: Any) -> str | None:
+    async def aperform_async(cls: type[Performs[P]], /, *args: P.args, **kwargs: P.kwargs) -> str | None:
         """Do `perform_async` without blocking the event loop."""
-        return await asyncio.to_thread(cls.perform_async, *args, **kwargs)
+        return await Pusher[P](cls.cogworker_blueprint).aperform_async(*args, **kwargs)
 
     @classmethod
-    async def aperform_in(cls, delay: float | timedelta, /, *args: Any, **kwargs: Any) -> str | None:
+    async def aperform_in(cls: type[Performs[P]], delay: Delay, /, *args: P.args, **kwargs: P.kwargs) -> str | None:
         """Do `perform_in` without blocking the event loop."""
-        return await asyncio.to_thread(cls.perform_in, delay, *args, **kwargs)
+        return await Pusher[P](cls.cogworker_blueprint).aperform_in(delay, *args, **kwargs)
 
     @classmethod
-    async def aperform_at(cls, when: datetime | float, /, *args: Any, **kwargs: Any) -> str | None:
+    async def aperform_at(cls: type[Performs[P]], when: When, /, *args: P.args, **kwargs: P.kwargs) -> str | None:
         """Do `perform_at` without blocking the event loop."""
-        return await asyncio.to_thread(cls.perform_at, when, *args, **kwargs)
+        return await Pusher[P](cls.cogworker_blueprint).aperform_at(when, *args, **kwargs)
 
     @classmethod
     async def aperform_bulk(cls, calls: Iterable[Sequence[Any]], /) -> list[str | None]:
@@ -166,7 +180,7 @@ class Enqueuing:
         return await asyncio.to_thread(cls.perform_bulk, calls)
 
 
-class Pusher:
+class Pusher(Generic[P]):
     """Enqueues one job, each call with the same options.
 
     Args:
@@ -176,27 +190,27 @@ class Pusher:
     def __init__(self, blueprint: Blueprint) -> None:
         self.cogworker_blueprint = blueprint
 
-    def set(self, **options: Any) -> Pusher:
+    def set(self, **options: Any) -> Pusher[P]:
         """Make a pusher with some options replaced; see `Enqueuing.set`."""
         return Pusher(self.cogworker_blueprint.with_options(**options))
 
-    def perform_async(self, /, *args: Any, **kwargs: Any) -> str | None:
+    def perform_async(self, /, *args: P.args, **kwargs: P.kwargs) -> str | None:
         """Enqueue the job to run as soon as a worker is free; see `Enqueuing.perform_async`."""
         return runtime.current().client.enqueue(self.cogworker_blueprint, args, kwargs)
 
-    def perform_in(self, delay: float | timedelta, /, *args: Any, **kwargs: Any) -> str | None:
+    def perform_in(self, delay: Delay, /, *args: P.args, **kwargs: P.kwargs) -> str | None:
         """Enqueue the job to run after a delay; see `Enqueuing.perform_in`."""
         return runtime.current().client.enqueue_in(delay, self.cogworker_blueprint, args, kwargs)
 
-    def perform_at(self, when: datetime | float, /, *args: Any, **kwargs: Any) -> str | None:
+    def perform_at(self, when: When, /, *args: P.args, **kwargs: P.kwargs) -> str | None:
         """Enqueue the job to run at a time; see `Enqueuing.perform_at`."""
         return runtime.current().client.enqueue_at(when, self.cogworker_blueprint, args, kwargs)
 
-    def perform_on_commit(self, /, *args: Any, **kwargs: Any) -> str | None:
+    def perform_on_commit(self, /, *args: P.args, **kwargs: P.kwargs) -> str | None:
         """Enqueue the job once the transaction that is open has committed; see `Enqueuing.perform_on_commit`."""
         return runtime.current().client.enqueue_on_commit(self.cogworker_blueprint, args, kwargs)
 
-    async def aperform_on_commit(self, /, *args: Any, **kwargs: Any) -> str | None:
+    async def aperform_on_commit(self, /, *args: P.args, **kwargs: P.kwargs) -> str | None:
         """Enqueue the job now; see `Enqueuing.aperform_on_commit`."""
         return await self.aperform_async(*args, **kwargs)
 
@@ -221,15 +235,15 @@ class Pusher:
         """See `Enqueuing.clear`."""
         runtime.bench().clear(self.cogworker_blueprint.name)
 
-    async def aperform_async(self, /, *args: Any, **kwargs: Any) -> str | None:
+    async def aperform_async(self, /, *args: P.args, **kwargs: P.kwargs) -> str | None:
         """Do `perform_async` without blocking the event loop."""
         return await asyncio.to_thread(self.perform_async, *args, **kwargs)
 
-    async def aperform_in(self, delay: float | timedelta, /, *args: Any, **kwargs: Any) -> str | None:
+    async def aperform_in(self, delay: Delay, /, *args: P.args, **kwargs: P.kwargs) -> str | None:
         """Do `perform_in` without blocking the event loop."""
         return await asyncio.to_thread(self.perform_in, delay, *args, **kwargs)
 
-    async def aperform_at(self, when: datetime | float, /, *args: Any, **kwargs: Any) -> str | None:
+    async def aperform_at(self, when: When, /, *args: P.args, **kwargs: P.kwargs) -> str | None:
         """Do `perform_at` without blocking the event loop."""
         return await asyncio.to_thread(self.perform_at, when, *args, **kwargs)
 

@@ -15,6 +15,7 @@ from cogworker_django.client import JobClient
 from cogworker_django.core.config import Config
 from cogworker_django.core.dispatch import Bench, Dispatcher, Push
 from cogworker_django.core.errors import ConfigurationError
+from cogworker_django.core.events import SILENCE, Announcer
 from cogworker_django.core.middleware import Chain
 from cogworker_django.core.registry import Registry
 from cogworker_django.store.store import Store
@@ -38,6 +39,8 @@ class Runtime:
     """Middleware around each run."""
     death_handlers: tuple[DeathHandler, ...]
     """Called with ``(payload, exception)`` when a job has died."""
+    announcer: Announcer = SILENCE
+    """Tells of what happens to jobs and workers."""
 
 
 class _Holder:

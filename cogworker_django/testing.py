@@ -12,7 +12,7 @@ import inspect
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import datetime
 from types import TracebackType
 from typing import Any
@@ -154,9 +154,10 @@ def _due(push: Push) -> float:
 def _perform(push: Push) -> None:
     """One run through the server chain, from the bytes that would have been in Redis."""
     now = runtime.current()
-    runner = Runner(now.registry, now.server_chain, lambda: None, lambda: None)
+    runner = Runner(now.registry, now.server_chain, lambda: None, lambda: None, announcer=now.announcer)
     payload = codec.decode(push.raw)
-    outcome = runner.run(payload, payload["queue"])
+    with closing(runner):
+        outcome = runner.run(payload, payload["queue"])
     if isinstance(outcome, Failed):
         raise outcome.error
 

@@ -19,7 +19,7 @@ from tests.support import ROOT
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 COMMANDS = ("cogworker", "cogworker_queue", "cogworker_redis", "cogworker_status")
 # Flags of other programs, and of ours that the README lists as not there yet.
-FOREIGN_FLAGS = {"--", "--check", "--deploy", "--help"}
+FOREIGN_FLAGS = {"--", "--check", "--deploy", "--help", "--stop-timeout"}
 
 
 def section(title: str) -> str:

@@ -18,7 +18,8 @@ class Process(Mapping[str, Any]):
 
     A mapping of `identity`, `busy`, `quiet`, `beat_at` (epoch seconds on Redis's clock) and what the process
     tells about itself: `hostname`, `pid`, `concurrency`, `queues`, `started_at`, `rss_kb`, `version`, `tag`,
-    `fetch`.
+    `fetch`; for one of a swarm also `swarm`: the `parent`'s pid, its own `slot`, and all `slots` as the parent has
+    last told (`number`, `state`, `pid`, `starts`).
     """
 
     def __init__(self, state: ProcessState, reader: ProcessReader) -> None:

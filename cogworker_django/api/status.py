@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cogworker_django.api.door import opened
+from cogworker_django.core.payload import DJANGO_TASK
 from cogworker_django.store.store import Store
 
 
@@ -47,4 +48,8 @@ class Status:
         Raises:
             RedisUnavailable: Redis is away.
         """
-        return opened(store).statuses.get(jid)
+        found = opened(store).statuses.get(jid)
+        if found:
+            # Arguments of a task, for its result: whoever shows a status must not show them by it.
+            found.pop(DJANGO_TASK, None)
+        return found

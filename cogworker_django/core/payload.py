@@ -28,6 +28,8 @@ RESERVED = frozenset(
         "interrupted_count",
         "raw_payload",
         "unique_digest",
+        "expires_at",
+        "django_task",
     }
 )
 # Every field of the periodic runner begins so and is as reserved.
@@ -35,8 +37,14 @@ RESERVED_PREFIX = "periodic_"
 # The periodic entry that a job is a run of, and the time that it was due, epoch seconds.
 PERIODIC_NAME, PERIODIC_SLOT = "periodic_name", "periodic_slot"
 
+# When it is too late to start, epoch seconds.
+EXPIRES_AT = "expires_at"
+
 # Names the lock of a unique job; whoever removes such a job frees the lock by it.
 UNIQUE_DIGEST = "unique_digest"
+
+# Of a `django.tasks` task: the alias of its backend and its priority.
+DJANGO_TASK = "django_task"
 
 # The class shown for bytes that were no job (Reference 3.1).
 UNREADABLE_CLASS = "(unparseable)"

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from cogworker_django.core.address import Address, read_address
 from cogworker_django.core.config import MOST_THREADS, Config, Weights, queue_name, queue_weights
 from cogworker_django.core.settings import (
     Problems,
@@ -21,6 +22,9 @@ from cogworker_django.core.settings import (
 from cogworker_django.core.text import described
 
 COUNT_VARIABLE = "COGWORKER_COUNT"
+PHASED_VARIABLE = "PHASED_RESTART"
+MOST_PROCESSES = 500  # a slip of the hand would fill the machine
+MOST_MEBIBYTES = 1024 * 1024
 TAG_LIMIT = 100  # characters: it stands in one column of a page and in every banner
 VARIABLE = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}")
 
@@ -37,6 +41,16 @@ def thread_count(value: object, place: str) -> int:
     return integer(1, MOST_THREADS)(whole_number(value, place), place)
 
 
+def process_count(value: object, place: str) -> int:
+    """Read a number of processes, also as text."""
+    return integer(1, MOST_PROCESSES)(whole_number(value, place), place)
+
+
+def mebibytes(value: object, place: str) -> int:
+    """Read an amount of memory in MiB, also as text."""
+    return integer(1, MOST_MEBIBYTES)(whole_number(value, place), place)
+
+
 fetch_mode = one_of("reliable", "basic")
 
 
@@ -47,7 +61,7 @@ class FileOptions:
     concurrency: int | None = setting(None, thread_count)
     queues: Weights | None = setting(None, queue_weights)
     fetch: str | None = setting(None, fetch_mode)
-    processes: int | None = setting(None, whole_number)
+    processes: int | None = setting(None, process_count)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +72,13 @@ class Flags:
     queues: tuple[str, ...] = ()
     fetch: str | None = None
     tag: str | None = None
+    processes: str | None = None
+    max_jobs: str | None = None
+    max_rss: str | None = None
+    health: str | None = None
     drain: bool = False
+    reload: bool = False
+    phased_restart: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,6 +105,16 @@ class WorkerOptions:
     """Stop when the queues and what is due are empty."""
     tag: str = ""
     """A text of the operator's that is shown with the process."""
+    phased_restart: bool = False
+    """Whether USR2 restarts the processes of a swarm one after the other."""
+    reload: bool = False
+    """Whether changed code restarts the worker."""
+    max_jobs: int | None = None
+    """Jobs after which a process is replaced."""
+    max_rss: int | None = None
+    """MiB of memory at which a process is replaced."""
+    health: Address | None = None
+    """Where the health of the worker is told."""
 
     @classmethod
     def resolve(
@@ -113,12 +143,38 @@ class WorkerOptions:
         with problems:
             told |= _from_flags(flags)
         problems.check()
-        return cls(**told)
+        options = cls(**told)
+        _check_together(options)
+        return options
+
+
+def _check_together(options: WorkerOptions) -> None:
+    """Refuse what is right by itself and wrong together."""
+    others = {
+        f"{options.processes} processes": options.processes > 1,
+        "--max-jobs": options.max_jobs is not None,
+        "--max-rss": options.max_rss is not None,
+        "--drain": options.drain,
+    }
+    problems = Problems()
+    for other, given in others.items():
+        if options.reload and given:
+            problems.add("--reload", f"is for one process that stays, and does not go with {other}.")
+    problems.check()
 
 
 def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
-    count = environ.get(COUNT_VARIABLE)
-    return {"processes": whole_number(count, COUNT_VARIABLE)} if count else {}
+    problems = Problems()
+    told: dict[str, Any] = {}
+    count, phased = environ.get(COUNT_VARIABLE), environ.get(PHASED_VARIABLE)
+    if count:
+        with problems:
+            told["processes"] = process_count(count, COUNT_VARIABLE)
+    if phased:
+        with problems:
+            told["phased_restart"] = one_of("true", "false")(phased, PHASED_VARIABLE) == "true"
+    problems.check()
+    return told
 
 
 def _from_file(file: ConfigFile, environ: Mapping[str, str]) -> dict[str, Any]:
@@ -155,13 +211,14 @@ def _value(found: re.Match[str], environ: Mapping[str, str]) -> str:
 
 def _from_flags(flags: Flags) -> dict[str, Any]:
     problems = Problems()
-    told: dict[str, Any] = {"drain": flags.drain}
-    readers: dict[str, Reader[Any]] = {"concurrency": thread_count, "fetch": fetch_mode, "tag": _tag}
-    for name, read in readers.items():
+    told: dict[str, Any] = {"drain": flags.drain, "reload": flags.reload}
+    if flags.phased_restart:
+        told["phased_restart"] = True
+    for name, read in FLAG_READERS.items():
         value = getattr(flags, name)
         if value is not None:
             with problems:
-                told[name] = read(value, f"--{name}")
+                told[name] = read(value, f"--{name.replace('_', '-')}")
     if flags.queues:
         with problems:
             told["queues"] = _flag_queues(flags.queues)
@@ -187,3 +244,14 @@ def _tag(value: object, place: str) -> str:
     if not isinstance(value, str) or not value.isprintable() or not 0 < len(value) <= TAG_LIMIT:
         raise fault(place, f"must be 1 to {TAG_LIMIT} printable characters, not {described(value)}.")
     return value
+
+
+FLAG_READERS: dict[str, Reader[Any]] = {
+    "concurrency": thread_count,
+    "fetch": fetch_mode,
+    "tag": _tag,
+    "processes": process_count,
+    "max_jobs": whole_number,
+    "max_rss": mebibytes,
+    "health": read_address,
+}

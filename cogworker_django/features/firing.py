@@ -7,7 +7,9 @@ import logging
 from cogworker_django.client import JobClient
 from cogworker_django.core.dispatch import Push
 from cogworker_django.core.entry import Entry
+from cogworker_django.core.events import SILENCE, Announcer, Event
 from cogworker_django.core.payload import PERIODIC_NAME, PERIODIC_SLOT
+from cogworker_django.features.announcing import announce
 from cogworker_django.store.periodic import Fired, PeriodicStore
 
 logger = logging.getLogger("cogworker")
@@ -19,9 +21,11 @@ class Firing:
     Args:
         periodic: the slots.
         client: makes the jobs, client middleware included.
+        announcer: is told of each.
     """
 
-    def __init__(self, periodic: PeriodicStore, client: JobClient) -> None:
+    def __init__(self, periodic: PeriodicStore, client: JobClient, announcer: Announcer = SILENCE) -> None:
+        self._announcer = announcer
         self._periodic = periodic
         self._client = client
 
@@ -51,7 +55,10 @@ class Firing:
             return Fired.FIRED if self._periodic.skip(entry.name, slot) else Fired.TAKEN
         if push.delay is not None or push.at is not None:
             return self._later(entry, slot, push)
-        return self._periodic.fire(entry.name, slot, push)
+        fired = self._periodic.fire(entry.name, slot, push)
+        if fired is Fired.FIRED:
+            announce(self._announcer, Event.JOB_ENQUEUED, push)
+        return fired
 
     def _later(self, entry: Entry, slot: int, push: Push) -> Fired:
         """Middleware has given the job a due time: it goes to the schedule, after the slot was claimed."""

@@ -38,5 +38,5 @@ class Bells:
 
     def any_jobs(self, queues: Sequence[str]) -> bool:
         """Whether one of the queues holds a job: how jobs pushed by foreign tools are found."""
-        keys = [self._ordinary.keys.queue(name) for name in queues]
+        keys = [key for name in queues for key in self._ordinary.keys.lanes(name)]
         return bool(self._ordinary.call("EXISTS", *keys))

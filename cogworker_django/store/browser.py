@@ -9,8 +9,10 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import chain
 from typing import Any
 
+from cogworker_django.core.lanes import BANDS
 from cogworker_django.store import replies
 from cogworker_django.store.gateway import Gateway
 from cogworker_django.store.jobset_reader import BYTES_AT_ONCE, SetName, entries
@@ -101,7 +103,7 @@ class Browser:
 
     def of_queue(self, name: str, spot: Spot, mode: Mode, *, number: int, text: str = "", look: int = LOOK) -> Slice:
         """Read a page of a queue, the next job to run first; otherwise as `of_set`."""
-        return self._of_list(self._gateway.keys.queue(name), "right", spot, mode, number, look, text)
+        return self._of_list(self._gateway.keys.lanes(name), "right", spot, mode, number, look, text)
 
     def of_history(
         self,
@@ -126,7 +128,7 @@ class Browser:
             oldest: begin with the oldest run instead.
         """
         side = "right" if oldest else "left"
-        return self._of_list(self._gateway.keys.history(status), side, spot, mode, number, look, text)
+        return self._of_list([self._gateway.keys.history(status)], side, spot, mode, number, look, text)
 
     def run(self, finished_at: float, mark: str) -> bytes | None:
         """Find a run of the history by the time of its end, in one short call; None when it is not there any more.
@@ -148,21 +150,25 @@ class Browser:
         commands: list[replies.Command] = []
         for name, key in self._sets.items():
             commands.append(("ZREVRANGE" if name in NEWEST_FIRST else "ZRANGE", key, 0, number - 1, "WITHSCORES"))
-        commands += (("LRANGE", self._gateway.keys.queue(name), -number, -1) for name in queues)
+        keys = [key for name in queues for key in self._gateway.keys.lanes(name)]
+        commands += (("LRANGE", key, -number, -1) for key in keys)
         found = replies.each(self._gateway, commands)
         sets = {
             name: [_seen(place, *entry) for place, entry in enumerate(entries(replies.or_else(reply, ())))]
             for name, reply in zip(self._sets, found, strict=False)
         }
-        lists = {
-            name: [_seen(place, raw, 0.0) for place, raw in enumerate(reversed(replies.or_else(reply, ())))]
-            for name, reply in zip(queues, found[len(self._sets) :], strict=True)
-        }
+        tails = [list(reversed(replies.or_else(reply, ()))) for reply in found[len(self._sets) :]]
+        lists: dict[str, list[Seen]] = {}
+        for queue, first in zip(queues, range(0, len(tails), len(BANDS)), strict=True):
+            following = list(chain.from_iterable(tails[first : first + len(BANDS)]))[:number]
+            lists[queue] = [_seen(place, raw, 0.0) for place, raw in enumerate(following)]
         return sets, lists
 
-    def _of_list(self, key: str, side: str, spot: Spot, mode: Mode, number: int, look: int, text: str) -> Slice:
+    def _of_list(
+        self, keys: Sequence[str], side: str, spot: Spot, mode: Mode, number: int, look: int, text: str
+    ) -> Slice:
         args = (mode, spot.place, spot.mark, number, look, BYTES_AT_ONCE, text.lower(), side)
-        size, more, met, *rest = self._gateway.run("browse_list", (key,), args)
+        size, more, met, *rest = self._gateway.run("browse_list", keys, args)
         jobs = [_seen(place, raw, 0.0) for place, raw in zip(rest[::2], rest[1::2], strict=True)]
         return _slice(size, more, met, jobs)
 

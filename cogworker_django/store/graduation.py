@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from cogworker_django.core import codec, names, payload
 from cogworker_django.core.errors import UnreadablePayload
+from cogworker_django.core.lanes import lane_of
 from cogworker_django.store.jobset_reader import names_in
 from cogworker_django.store.jobsets import AT_ONCE, GONE, MOVED, Entry, JobSets, Promotion, SetName
 
@@ -102,7 +103,7 @@ def routed(raw: bytes, now: float) -> tuple[str, bytes]:
         now: epoch seconds.
 
     Returns:
-        The queue's name and the payload to push.
+        The lane and the payload to push.
 
     Raises:
         UnreadablePayload: it is no JSON object, or names no queue that a worker could read.
@@ -114,7 +115,7 @@ def routed(raw: bytes, now: float) -> tuple[str, bytes]:
     except (TypeError, ValueError) as error:
         raise UnreadablePayload(f"the payload names no queue: {error}") from None
     item["enqueued_at"] = now
-    return str(queue), codec.encode(item)
+    return lane_of(item, str(queue)), codec.encode(item)
 
 
 def _sorted_out(entries: Sequence[Entry], now: float) -> tuple[list[Promotion], list[tuple[bytes, bytes]]]:

@@ -167,7 +167,8 @@ def _fixed(keys: Keys) -> dict[str, str]:
 
 
 def _of_queue(keys: Keys, name: str) -> dict[str, str]:
-    return {keys.queue(name): "list", keys.bell(name): "list", keys.careful(name): "string"}
+    lists = (*keys.lanes(name), keys.bell(name))
+    return {**dict.fromkeys(lists, "list"), keys.careful(name): "string"}
 
 
 def _stamp(beat: bytes) -> float | None:

@@ -22,7 +22,8 @@ class Promotion(NamedTuple):
 
     member: bytes
     """As stored."""
-    queue: str
+    lane: str
+    """Of its queue (`core.lanes`)."""
     payload: bytes
     """What to push."""
     jid: str = ""

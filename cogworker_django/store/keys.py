@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from cogworker_django.core.lanes import lanes
+
 
 class Keys:
     """Names of all keys under one prefix.
@@ -35,9 +37,15 @@ class Keys:
         # lets the same script go on writing.
         self.nothing = f"{prefix}nothing"
 
-    def queue(self, name: str) -> str:
-        """The list of a queue: new jobs on the left, the next one to run at the right end."""
-        return f"{self.prefix}queue:{name}"
+    def queue(self, lane: str) -> str:
+        """The list of a lane, which is called like the queue for jobs without a priority (`core.lanes`): new jobs on
+        the left, the next one to run at the right end.
+        """
+        return f"{self.prefix}queue:{lane}"
+
+    def lanes(self, queue: str) -> list[str]:
+        """All lists of a queue, in the order in which they are fetched."""
+        return [self.queue(lane) for lane in lanes(queue)]
 
     def bell(self, queue: str) -> str:
         """The short list of wake-up tokens that an idle worker blocks on."""

@@ -13,6 +13,7 @@ from typing import Any
 
 from cogworker_django.core import codec
 from cogworker_django.core.errors import UnreadablePayload
+from cogworker_django.core.lanes import lane_of
 from cogworker_django.store import replies
 from cogworker_django.store.gateway import Arg, Gateway
 from cogworker_django.store.queues import NewJob, Queues
@@ -98,7 +99,13 @@ class PeriodicStore:
             RedisRefused: the queue cannot take the job; the slot is still to be fired.
         """
         keys, queue = self._keys, job.payload["queue"]
-        names = (keys.queue(queue), keys.bell(queue), keys.queues, keys.periodic_slots, keys.periodic_disabled)
+        names = (
+            keys.queue(lane_of(job.payload, queue)),
+            keys.bell(queue),
+            keys.queues,
+            keys.periodic_slots,
+            keys.periodic_disabled,
+        )
         args: list[Arg] = [queue, keys.prefix, *self._ttls, name, slot, job.raw, job.payload["jid"]]
         args += self._queues.company(job)[1:]
         reply = self._gateway.run("fire_slot", (*names, keys.periodic_runs), args)

@@ -8,14 +8,16 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from cogworker_django.core import codec
+from cogworker_django.core import codec, times
 from cogworker_django.core.errors import UnreadablePayload
+from cogworker_django.core.names import CANCEL
 from cogworker_django.store import replies
 from cogworker_django.store.gateway import Gateway
+from cogworker_django.store.jobset_reader import jid_of, stored_text
 
 AT_ONCE = 200  # processes read in one round trip
 SIGNALS_KEPT = 86_400  # seconds that a command waits for its process
-SIGNALS_MOST = 16  # commands that wait at most, the newest
+SIGNALS_MOST = 1_000  # commands that wait at most, the newest
 
 
 class Signal(StrEnum):
@@ -87,10 +89,55 @@ class ProcessReader:
             found += [(identity, objects_in(work)) for identity, work in zip(chunk, works, strict=True)]
         return found
 
+    def holder(self, jid: str, likely: str | None = None) -> tuple[str, bytes] | None:
+        """Search what processes have fetched and not settled for a job, one process at a time.
+
+        Args:
+            jid: the job's id.
+            likely: the identity of the process to look at first.
+
+        Returns:
+            The identity of the process, which may be dead, and the raw job; None when no process holds it.
+        """
+        identities = self._identities()
+        for identity in sorted(identities, key=lambda each: each != likely):
+            for raw in self._gateway.run("find_held", (self._keys.in_progress(identity),), (stored_text(jid),)):
+                if jid_of(raw) == jid:
+                    return identity, raw
+        return None
+
+    def runner(self, jid: str) -> tuple[str, float | None] | None:
+        """Search what processes have told that they run for a job; they tell late, and of long jobs only.
+
+        Args:
+            jid: the job's id.
+
+        Returns:
+            The identity of the process, and since when it runs the job, epoch seconds; None when none has told.
+        """
+        for identity, rows in self.work(self._identities()):
+            for row in rows:
+                payload = row.get("payload")
+                if isinstance(payload, dict) and payload.get("jid") == jid:
+                    return identity, times.told(row.get("run_at"))
+        return None
+
+    def _identities(self) -> list[str]:
+        return [identity.decode(errors="replace") for identity in self._gateway.call("HKEYS", self._keys.beats)]
+
     def unsettled(self, identities: Sequence[str]) -> dict[str, int]:
         """Count the jobs that processes hold and have not settled; what is damaged counts as none."""
         lengths = replies.each(self._gateway, [("HLEN", self._keys.in_progress(name)) for name in identities])
         return {name: int(replies.or_else(length, 0)) for name, length in zip(identities, lengths, strict=True)}
+
+    def cancel(self, identity: str, jid: str) -> None:
+        """Leave the command for a process to cancel a job that it holds.
+
+        Args:
+            identity: of the process.
+            jid: of the job.
+        """
+        self._leave(identity, f"{CANCEL}{jid}")
 
     def signal(self, identity: str, signal: Signal) -> None:
         """Leave a command for a process. It waits up to a day, also while the process is out of touch.
@@ -99,8 +146,10 @@ class ProcessReader:
             identity: of the process.
             signal: the command.
         """
-        args = (str(signal), SIGNALS_KEPT, SIGNALS_MOST)
-        self._gateway.run("signal", (self._keys.signals(identity),), args)
+        self._leave(identity, str(signal))
+
+    def _leave(self, identity: str, command: str) -> None:
+        self._gateway.run("signal", (self._keys.signals(identity),), (command, SIGNALS_KEPT, SIGNALS_MOST))
 
 
 def _chunks(identities: Sequence[str]) -> Iterator[Sequence[str]]:

@@ -3,32 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
 
-from cogworker_django.core import codec, times
+from cogworker_django.core import codec
 from cogworker_django.core.errors import UnreadablePayload
+from cogworker_django.core.lanes import lane_of
 from cogworker_django.store import replies
 from cogworker_django.store.gateway import Gateway
 from cogworker_django.store.jobset_reader import BYTES_AT_ONCE, jid_of, names_in, stored_text
+from cogworker_django.store.queue_state import INTAKE, QueueState, looks_at, states_in
 
 PAGE = 50  # jobs per step when somebody walks through a queue (Reference 33)
 SEARCHED_AT_ONCE = 2_000  # jobs that one step of a search looks at: a few milliseconds of the server's time
 CLEAR_STEP = 1_000  # jobs that one call deletes: far below 100 ms
-STATES_AT_ONCE = 200  # queues looked at in one round trip
-INTAKE = "*"  # the member of the paused set that pauses all queues; no queue can have this name
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class QueueState:
-    """What one look at a queue shows."""
-
-    name: str
-    size: int
-    latency: float
-    """Seconds that its next job has waited; 0 when there is none or it does not tell."""
-    paused: bool
-    """Whether this queue is paused, be it by the pause of all intake."""
+STATES_AT_ONCE = 100  # queues looked at in one round trip
 
 
 class QueueReader:
@@ -47,7 +34,7 @@ class QueueReader:
         return sorted(members_of(self._gateway.call("SMEMBERS", self._keys.queues)))
 
     def states(self, names: Sequence[str]) -> list[QueueState]:
-        """Look at queues, 200 in a round trip; what is damaged counts as empty.
+        """Look at queues, 100 in a round trip; what is damaged counts as empty.
 
         Args:
             names: which, in the order wanted.
@@ -59,15 +46,27 @@ class QueueReader:
 
     def size(self, name: str) -> int:
         """Count the jobs of a queue."""
-        return int(self._gateway.call("LLEN", self._keys.queue(name)))
+        return sum(self._lengths(name).values())
 
     def page(self, name: str, start: int, stop: int) -> list[bytes]:
-        """Read raw jobs, newest first, from one position to another, both included and counted from 0."""
-        raws: list[bytes] = self._gateway.call("LRANGE", self._keys.queue(name), start, stop)
+        """Read raw jobs from one position to another, both included, counted from 0 or, if negative, from the end.
+
+        The one that runs next is the last of all: within a lane the newest is first, and jobs that wait for all others
+        come before these.
+        """
+        lengths = self._lengths(name)
+        total, before = sum(lengths.values()), 0
+        start, stop = (max(each + total, 0) if each < 0 else each for each in (start, stop))
+        raws: list[bytes] = []
+        for key, length in reversed(lengths.items()):
+            first, last = max(start - before, 0), min(stop - before, length - 1)
+            if first <= last:
+                raws += self._gateway.call("LRANGE", key, first, last)
+            before += length
         return raws
 
     def walk(self, name: str, size: int = PAGE) -> Iterator[bytes]:
-        """Go through a queue in pages, newest first.
+        """Go through a queue in pages, in the order of `page`.
 
         No job that stays is passed over while others are pushed, fetched or deleted; one may come twice.
 
@@ -87,10 +86,23 @@ class QueueReader:
         Returns:
             Whether it was found.
         """
+        raw = self.find(name, jid)
+        return raw is not None and self.remove(name, raw)
+
+    def find(self, name: str, jid: str) -> bytes | None:
+        """Search a queue for a job, in steps of a few milliseconds of the server's time each.
+
+        Args:
+            name: the queue.
+            jid: the job's id.
+
+        Returns:
+            The job as it lies there; None when it does not.
+        """
         for raw in self._read(name, SEARCHED_AT_ONCE, stored_text(jid)):
             if jid_of(raw) == jid:
-                return self.remove(name, raw)
-        return False
+                return raw
+        return None
 
     def remove(self, name: str, raw: bytes) -> bool:
         """Delete one job with exactly these bytes, and what else is kept of it: its lock, failed attempts, status.
@@ -99,7 +111,7 @@ class QueueReader:
             Whether there was one.
         """
         args = (self._keys.prefix, raw, *names_in(raw))
-        return bool(self._gateway.run("delete_job", (self._keys.queue(name),), args))
+        return bool(self._gateway.run("delete_job", (self._keys.queue(_lane(name, raw)),), args))
 
     def clear(self, name: str) -> int:
         """Delete the jobs that a queue has now, 1,000 a call, and take it off the list of queues.
@@ -107,8 +119,12 @@ class QueueReader:
         Returns:
             How many were deleted.
         """
-        keys = (self._keys.queue(name), self._keys.bell(name), self._keys.queues)
-        todo, total = self.size(name), 0
+        # At least one call, which takes an empty queue off the list.
+        lengths = {self._keys.queue(name): 0} | self._lengths(name)
+        return sum(self._clear(name, key, length) for key, length in lengths.items())
+
+    def _clear(self, name: str, key: str, todo: int) -> int:
+        keys, total = (key, self._keys.bell(name), self._keys.queues), 0
         while True:
             step = min(CLEAR_STEP, max(todo - total, 0))
             removed = int(self._gateway.run("clear_queue", keys, (name, self._keys.prefix, step, BYTES_AT_ONCE)))
@@ -141,7 +157,11 @@ class QueueReader:
 
     def _read(self, name: str, number: int, text: str) -> Iterator[bytes]:
         """Go through a queue in parts of so many jobs, giving those that contain a text."""
-        start, known, key = 0, "", self._keys.queue(name)
+        for key in reversed(self._lengths(name)):
+            yield from self._read_lane(key, number, text)
+
+    def _read_lane(self, key: str, number: int, text: str) -> Iterator[bytes]:
+        start, known = 0, ""
         while True:
             args = (start, known, number, BYTES_AT_ONCE, text)
             known, start, *raws = self._gateway.run("queue_page", (key,), args)
@@ -149,39 +169,30 @@ class QueueReader:
             if start >= known:
                 return
 
+    def _lengths(self, name: str) -> dict[str, int]:
+        """The lists of a queue that hold jobs, in the order in which they are fetched, and how many each holds.
+
+        Raises:
+            RedisRefused: one of them is damaged.
+        """
+        keys = self._keys.lanes(name)
+        lengths = self._gateway.pipeline([("LLEN", key) for key in keys])
+        return {key: int(length) for key, length in zip(keys, lengths, strict=True) if length}
+
     def _states(self, names: Sequence[str]) -> list[QueueState]:
         commands: list[replies.Command] = [("TIME",), ("SMEMBERS", self._keys.paused_queues)]
-        for name in names:
-            commands += (("LLEN", self._keys.queue(name)), ("LINDEX", self._keys.queue(name), -1))
-        time, members, *looks = replies.each(self._gateway, commands)
-        now = replies.seconds(time)
-        paused = members_of(replies.or_else(members, ()))
-        return [
-            QueueState(
-                name=name,
-                size=int(replies.or_else(size, 0)),
-                latency=latency_of(replies.or_else(following, None), now),
-                paused=name in paused or INTAKE in paused,
-            )
-            for name, size, following in zip(names, looks[::2], looks[1::2], strict=True)
-        ]
+        time, members, *looks = replies.each(self._gateway, [*commands, *looks_at(self._keys, names)])
+        return states_in(names, looks, members_of(replies.or_else(members, ())), replies.seconds(time))
+
+
+def _lane(name: str, raw: bytes) -> str:
+    """Where a job of a queue lies; what cannot be read has no priority."""
+    try:
+        return lane_of(codec.decode(raw), name)
+    except UnreadablePayload:
+        return name
 
 
 def members_of(reply: Iterable[bytes]) -> frozenset[str]:
     """Read the reply of `SMEMBERS`."""
     return frozenset(member.decode(errors="replace") for member in reply)
-
-
-def latency_of(raw: Any, now: float) -> float:
-    """Tell how many seconds the next job of a queue has waited; 0 when there is none or it does not tell."""
-    if raw is None:
-        return 0.0
-    try:
-        item = codec.decode(raw)
-    except UnreadablePayload:
-        return 0.0
-    for field in ("enqueued_at", "created_at"):
-        since = times.told(item.get(field))
-        if since is not None:
-            return max(0.0, now - since)
-    return 0.0

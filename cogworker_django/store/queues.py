@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any, Protocol
 
+from cogworker_django.core import django_task
+from cogworker_django.core.lanes import lane_of, queue_of
 from cogworker_django.core.state import State
 from cogworker_django.store.gateway import Arg, Gateway
 from cogworker_django.store.status import Statuses
@@ -56,7 +58,7 @@ class Queues:
         self._lock_ttl = lock_ttl
 
     def push(self, jobs: Sequence[NewJob]) -> set[int]:
-        """Puts jobs where they belong, in their order: one script call for each 1,000 neighbours of one queue.
+        """Puts jobs where they belong, in their order: one script call for each 1,000 neighbours of one lane.
 
         Returns:
             The positions of those that were refused: unique, and another one like it waits or runs.
@@ -73,8 +75,8 @@ class Queues:
                 done += len(batch)
         return refused
 
-    def _push(self, queue: str, batch: Sequence[NewJob]) -> list[int]:
-        keys = self._gateway.keys
+    def _push(self, lane: str, batch: Sequence[NewJob]) -> list[int]:
+        keys, queue = self._gateway.keys, queue_of(lane)
         accompanied = self._statuses.ttl > 0 or any(job.digest for job in batch)
         args: list[Arg] = [queue, keys.prefix, self._lock_ttl, self._statuses.ttl, 4 if accompanied else 1]
         if accompanied:
@@ -82,7 +84,7 @@ class Queues:
                 args += (job.raw, *self.company(job))
         else:
             args.extend(job.raw for job in batch)
-        refused: list[int] = self._gateway.run("push", (keys.queue(queue), keys.bell(queue), keys.queues), args)
+        refused: list[int] = self._gateway.run("push", (keys.queue(lane), keys.bell(queue), keys.queues), args)
         return refused
 
     def _schedule(self, batch: Sequence[NewJob]) -> list[int]:
@@ -99,13 +101,14 @@ class Queues:
         payload = job.payload
         if not self._statuses.ttl:
             return (payload["jid"] if job.digest else "", job.digest or "", "")
-        status = self._statuses.value(State.QUEUED, payload["class"], payload["queue"], time.time())
+        told = django_task.told(payload)
+        status = self._statuses.value(State.QUEUED, payload["class"], payload["queue"], time.time(), told)
         return (payload["jid"], job.digest or "", status)
 
 
 def _target(job: NewJob) -> str | None:
-    """The queue, or None for the schedule."""
-    return job.payload["queue"] if job.at is None and job.delay is None else None
+    """The lane, or None for the schedule."""
+    return lane_of(job.payload, job.payload["queue"]) if job.at is None and job.delay is None else None
 
 
 def _batches(jobs: Iterable[NewJob]) -> Iterator[list[NewJob]]:

@@ -16,7 +16,8 @@ from cogworker_django.store.attempts import Attempt, attempts_in
 from cogworker_django.store.gateway import Gateway
 from cogworker_django.store.history import FAILED, SUCCESS, DayCount
 from cogworker_django.store.process_reader import ProcessState, beat_of, object_in, objects_in
-from cogworker_django.store.queue_reader import INTAKE, QueueState, latency_of, members_of
+from cogworker_django.store.queue_reader import members_of
+from cogworker_django.store.queue_state import INTAKE, LOOKS, QueueState, looks_at, states_in
 from cogworker_django.store.statistics import HourCount, hour_of, number_in
 
 HOUR = 3_600
@@ -131,22 +132,20 @@ class SnapshotReader:
         """The second round trip: what the first one has named."""
         keys, identities = self._keys, sorted(stamps)
         hours, days = _hours(now, wanted.hours), _days(now, wanted.days)
-        commands: list[replies.Command] = []
-        for name in names:
-            commands += (("LLEN", keys.queue(name)), ("LINDEX", keys.queue(name), -1))
+        commands: list[replies.Command] = [*looks_at(keys, names)]
         if identities:
             commands.append(("MGET", *map(keys.process, identities)))
             commands.append(("MGET", *map(keys.work, identities)) if wanted.work else ("TIME",))
         commands += (("HMGET", keys.throughput(hour), "processed", "failed") for hour in hours)
         commands += (("HMGET", keys.daily(day), SUCCESS, FAILED) for day in days)
         found = replies.each(self._gateway, commands) if commands else []
-        queues, found = found[: 2 * len(names)], found[2 * len(names) :]
+        queues, found = found[: LOOKS * len(names)], found[LOOKS * len(names) :]
         infos, works = found[:2] if identities else ([], [])
         counts = found[2 if identities else 0 :]
         processes = _processes(identities, stamps, replies.or_else(infos, ()))
         living = {process.identity for process in processes}
         return {
-            "queues": _queues(names, queues, paused, now),
+            "queues": states_in(names, queues, paused, now),
             "processes": processes,
             "silent": {name: beat_of(stamps[name]) for name in identities if name not in living},
             "work": _work(identities, replies.or_else(works, ())) if wanted.work else [],
@@ -180,18 +179,6 @@ def _days(now: float, number: int) -> list[str]:
 def _pair(count: Any, first: str) -> dict[str, Any]:
     done, failed = (number_in(number) for number in replies.or_else(count, (None, None)))
     return {first: done, "failed": failed}
-
-
-def _queues(names: list[str], looks: list[Any], paused: frozenset[str], now: float) -> list[QueueState]:
-    return [
-        QueueState(
-            name=name,
-            size=number_in(size),
-            latency=latency_of(replies.or_else(following, None), now),
-            paused=name in paused or INTAKE in paused,
-        )
-        for name, size, following in zip(names, looks[::2], looks[1::2], strict=True)
-    ]
 
 
 def _processes(identities: list[str], stamps: dict[str, bytes], infos: Sequence[bytes | None]) -> list[ProcessState]:

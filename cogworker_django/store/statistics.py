@@ -12,7 +12,7 @@ from cogworker_django.store.settlement import Command
 
 HOUR = 3_600  # seconds
 HOUR_KEPT = 90_000  # seconds that an hour's counters last after their latest change: a day and an hour
-LENGTHS_AT_ONCE = 500  # queues counted in one round trip
+LENGTHS_AT_ONCE = 100  # queues counted in one round trip
 
 
 class Counted(StrEnum):
@@ -22,6 +22,10 @@ class Counted(StrEnum):
     """It succeeded."""
     FAILED = "failed"
     """An attempt failed, or something that is no job was buried."""
+
+
+DROPPED = "dropped"
+"""What a run counts as that never was one, or was cancelled: neither."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -116,7 +120,8 @@ class Statistics:
         total = 0
         for first in range(0, len(names), LENGTHS_AT_ONCE):
             some = names[first : first + LENGTHS_AT_ONCE]
-            lengths = [("LLEN", self._keys.queue(name.decode(errors="replace"))) for name in some]
+            keys = (key for name in some for key in self._keys.lanes(name.decode(errors="replace")))
+            lengths = [("LLEN", key) for key in keys]
             total += sum(map(number_in, replies.each(self._gateway, lengths)))
         return total
 

@@ -83,6 +83,11 @@ class Store:
         self._clients = [self.client]
         self._hour: tuple[int, Gathered] = (-1, [])
 
+    def lock_holder(self, digest: str) -> str | None:
+        """Read the id of the job that holds the lock of a unique one; None when it is free."""
+        holder = self.gateway.call("GET", self.keys.unique(digest))
+        return None if holder is None else str(holder.decode(errors="replace"))
+
     def trips(self, identity: str, *, reliable: bool) -> Trips:
         """The trips of one process, over one connection of their own."""
         return Trips(

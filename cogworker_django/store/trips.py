@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from cogworker_django.core.lanes import queue_of
 from cogworker_django.store.errors import sensible
 from cogworker_django.store.gateway import Arg, Gateway
 from cogworker_django.store.guard import KEPT, copy_name
@@ -76,7 +77,7 @@ class Landing:
     errors: Sequence[str]
     """Queues that could not be read."""
     jobs: Sequence[tuple[str, Sequence[bytes]]]
-    """Queue and raw jobs, in the order of their tokens."""
+    """Lane and raw jobs, in the order of their tokens."""
 
 
 class Trips:
@@ -221,7 +222,8 @@ class Trips:
     def _put_front(self, deliveries: Sequence[Fetched]) -> None:
         keys = self._gateway.keys
         for delivery in sorted(deliveries, key=lambda each: number_of(each.token), reverse=True):
-            names = (keys.queue(delivery.queue), keys.bell(delivery.queue), keys.queues, keys.nothing)
+            lane = lane_in(delivery.token)
+            names = (keys.queue(lane), keys.bell(delivery.queue), keys.queues, keys.nothing)
             self._gateway.run("put_front", names, (delivery.queue, delivery.raw))
 
 
@@ -236,9 +238,14 @@ def number_of(token: str) -> int:
     return int(token.split(":", 1)[0])
 
 
-def queue_of(token: str) -> str:
-    """The queue in a delivery token."""
+def lane_in(token: str) -> str:
+    """The lane in a delivery token."""
     return token.split(":", 1)[1]
+
+
+def queue_in(token: str) -> str:
+    """The queue in a delivery token."""
+    return queue_of(lane_in(token))
 
 
 def _checked(landing: Landing, trip: Trip) -> Landing:
@@ -247,7 +254,7 @@ def _checked(landing: Landing, trip: Trip) -> Landing:
         raise ValueError(f"{len(landing.results)} results of {len(trip.verdicts)} verdicts")
     if sum(len(raws) for _, raws in landing.jobs) > trip.wanted:
         raise ValueError("more jobs than were asked for")
-    if not {queue for queue, _ in landing.jobs} <= {queue for queue, _ in trip.picks}:
+    if not {queue_of(lane) for lane, _ in landing.jobs} <= {queue for queue, _ in trip.picks}:
         raise ValueError("jobs of queues that were not asked for")
     return landing
 
@@ -262,5 +269,5 @@ def _landing(reply: list[Any]) -> Landing:
         paused=frozenset(name.decode() for name in reply[4]),
         results=[result.decode(errors="replace") for result in reply[5]],
         errors=[error.decode(errors="replace") for error in reply[6]],
-        jobs=[(queue.decode(), raws) for queue, raws in zip(takes[::2], takes[1::2], strict=True)],
+        jobs=[(lane.decode(), raws) for lane, raws in zip(takes[::2], takes[1::2], strict=True)],
     )

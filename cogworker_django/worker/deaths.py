@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from cogworker_django.core import codec
+from cogworker_django.core.events import SILENCE, Announcer, Event
 from cogworker_django.core.hooks import call_with_fitting
 from cogworker_django.core.registry import Registry
 from cogworker_django.core.text import error_class, error_message, one_line
@@ -23,16 +24,22 @@ class DeathHooks:
     Args:
         registry: where the job's class is looked up.
         handlers: `DEATH_HANDLERS`, in order.
+        announcer: is told, too, after them.
     """
 
-    def __init__(self, registry: Registry[type[Job]], handlers: Sequence[Handler]) -> None:
+    def __init__(
+        self, registry: Registry[type[Job]], handlers: Sequence[Handler], announcer: Announcer = SILENCE
+    ) -> None:
+        self._announcer = announcer
         self._registry = registry
         self._handlers = tuple(handlers)
 
     def wanted(self, name: str) -> bool:
         """Whether anybody asked to be told of the death of a job with this name."""
         job_class = self._registry.get(name)
-        return bool(self._handlers) or (job_class is not None and job_class.has_retries_exhausted)
+        if self._handlers or self._announcer.wanted(Event.JOB_DEAD):
+            return True
+        return job_class is not None and job_class.has_retries_exhausted
 
     def run(self, entry: bytes, error: BaseException) -> None:
         """Tells everybody; called once, by the process whose write put the entry into dead.
@@ -46,6 +53,8 @@ class DeathHooks:
             self._call(_own_hook(job_class), entry, error)
         for handler in self._handlers:
             self._call(handler, entry, error)
+        if self._announcer.wanted(Event.JOB_DEAD):
+            self._announcer.tell(Event.JOB_DEAD, payload=codec.decode(entry), error=error)
 
     def _call(self, hook: Handler, entry: bytes, error: BaseException) -> None:
         payload = codec.decode(entry)

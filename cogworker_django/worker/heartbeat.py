@@ -7,12 +7,12 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from cogworker_django.core import codec
 from cogworker_django.core.errors import CogworkerError, RedisDenied
+from cogworker_django.process.memory import resident_kb
 from cogworker_django.store.clock import RedisClock
 from cogworker_django.store.processes import Processes
 from cogworker_django.worker.exchange import Exchange
@@ -43,6 +43,7 @@ class Heartbeat:
         threshold: seconds without a beat after which a process counts as dead.
         outages: where errors are reported.
         on_command: given each remote command.
+        swarm: tells about the swarm of this process.
     """
 
     def __init__(
@@ -59,7 +60,10 @@ class Heartbeat:
         threshold: float,
         outages: Collapser,
         on_command: Callable[[str], None],
+        swarm: Callable[[], Mapping[str, Any]] = dict,
     ) -> None:
+        self.seen = time.monotonic()
+        """When its thread gave its last sign; the next one comes within a second, or as long as Redis takes."""
         self.quiet = False
         """What is published about fetching."""
         self._processes = processes
@@ -73,6 +77,7 @@ class Heartbeat:
         self._threshold = threshold
         self._outages = outages
         self._on_command = on_command
+        self._swarm = swarm
         self._published: bytes | None = None
         self._heard = time.monotonic()
         self._distrusted_until = 0.0
@@ -113,8 +118,14 @@ class Heartbeat:
         now = time.monotonic()
         return now >= self._distrusted_until and now - self._heard <= self._threshold
 
+    @property
+    def unheard(self) -> float:
+        """Seconds since Redis has last taken a beat."""
+        return time.monotonic() - self._heard
+
     def start(self) -> None:
         """Starts the thread."""
+        self.seen = time.monotonic()
         self._thread.start()
 
     def stop(self) -> None:
@@ -133,6 +144,7 @@ class Heartbeat:
 
     def _beat(self) -> None:
         info = self._info | {"busy": self._work.busy, "quiet": self.quiet, "rss_kb": resident_kb()}
+        info |= self._swarm()
         reply = self._processes.beat(
             self._identity,
             progress=self._exchange.progress,
@@ -157,6 +169,7 @@ class Heartbeat:
     def _loop(self) -> None:
         due = time.monotonic() + self._interval
         while not self._stopping.wait(max(0.0, min(LONG_JOB, due - time.monotonic()))):
+            self.seen = time.monotonic()
             if time.monotonic() >= due:
                 self.beat()
                 due = time.monotonic() + self._interval
@@ -178,13 +191,3 @@ class Heartbeat:
             return
         self._processes.publish_work(self._identity, work)
         self._published = work
-
-
-def resident_kb() -> int | None:
-    """The memory that this process occupies, in KiB; None where the system does not tell."""
-    try:
-        lines = Path("/proc/self/status").read_text(encoding="ascii", errors="replace").splitlines()
-    except OSError:
-        return None
-    sizes = [line.split()[1] for line in lines if line.startswith("VmRSS:")]
-    return int(sizes[0]) if sizes else None

@@ -51,7 +51,9 @@ class Keeper:
         self._listener = listener
         self._alarm = alarm
         self._outages = outages
-        self._interval = interval
+        self.interval = interval
+        self.seen = time.monotonic()
+        """When it gave its last sign; the next one comes within its interval."""
         self._long_runs = long_runs
         self._stopping = False
         self._thread = threading.Thread(target=self._loop, name="cogworker-keeper", daemon=True)
@@ -67,8 +69,9 @@ class Keeper:
         self._thread.join(timeout=1.0)
 
     def _loop(self) -> None:
-        look_at = time.monotonic() + self._interval
+        look_at = time.monotonic() + self.interval
         while not self._stopping:
+            self.seen = time.monotonic()
             try:
                 if self._is_needed():
                     time.sleep(SETTLE_AFTER)
@@ -78,11 +81,11 @@ class Keeper:
                     due_in = self._exchange.reports.due_in
                     self._alarm.sleep(pause if due_in is None else min(pause, due_in), self._is_needed)
                 if time.monotonic() >= look_at:
-                    look_at = time.monotonic() + self._interval
+                    look_at = time.monotonic() + self.interval
                     self._look()
             except Exception:
                 logger.exception("the keeper met an error and goes on")
-                time.sleep(self._interval)
+                time.sleep(self.interval)
 
     def _is_needed(self) -> bool:
         exchange = self._exchange

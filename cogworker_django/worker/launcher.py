@@ -4,31 +4,39 @@ from __future__ import annotations
 
 import logging
 import os
-import queue
-import signal
-import sys
 import time
 from collections.abc import Callable, Sequence
-from types import FrameType
 
 from cogworker_django.core.entry import Entry
 from cogworker_django.core.errors import CogworkerError, RedisUnavailable
+from cogworker_django.core.events import Event
+from cogworker_django.core.names import CANCEL
 from cogworker_django.core.version import VERSION
 from cogworker_django.core.worker_options import WorkerOptions
+from cogworker_django.process import logs, streams
+from cogworker_django.process.commands import (
+    CHANGED,
+    DUMP,
+    FULL,
+    QUIET,
+    REOPEN,
+    RESUME,
+    RETIRE,
+    STOP,
+    STOP_NOW,
+    Commands,
+)
+from cogworker_django.process.condition import Phase
 from cogworker_django.runtime import Runtime
+from cogworker_django.worker.limits import Limits
+from cogworker_django.worker.reporter import Reporter
 from cogworker_django.worker.worker import Plan, Worker
 
 logger = logging.getLogger("cogworker")
 
-STOP, STOP_NOW, QUIET, RESUME, DUMP = "stop", "stop now", "quiet", "resume", "dump"
-SIGNALS = {
-    signal.SIGTERM: STOP,
-    signal.SIGINT: STOP_NOW,
-    signal.SIGHUP: STOP,
-    signal.SIGTSTP: QUIET,
-    signal.SIGTTIN: DUMP,
-}
-"""The first INT stops like a TERM; only one that comes while stopping means at once. HUP is a terminal that closes."""
+CODE_CHANGED = 3
+"""The exit status that asks for the worker with new code (`--reload`)."""
+LEAVING = (STOP, STOP_NOW, RETIRE, CHANGED)
 DRAIN_LOOK = 0.1
 """Seconds between two looks whether everything is done (`--drain`)."""
 SIGNAL_LOOK = 1.0
@@ -44,6 +52,9 @@ class Launcher:
         runtime: settings, store, registry and middleware.
         options: flags, file and environment, resolved.
         entries: the periodic entries, checked.
+        commands: what the process is told to do; it listens to signals already.
+        reporter: tells those around how it is.
+        quiet: whether it begins without fetching.
         before: called on a processor thread before each job.
         after: called after each job.
     """
@@ -52,49 +63,50 @@ class Launcher:
         self,
         runtime: Runtime,
         options: WorkerOptions,
-        entries: Sequence[Entry] = (),
+        entries: Sequence[Entry],
+        commands: Commands,
+        reporter: Reporter,
         *,
+        quiet: bool = False,
         before: Callable[[], None],
         after: Callable[[], None],
     ) -> None:
         self._runtime = runtime
         self._options = options
         self._entries = entries
+        self._commands = commands
+        self._reporter = reporter
+        self._limits = Limits(options.max_jobs, options.max_rss, lambda: commands.put(FULL))
         self._before = before
         self._after = after
-        # The only queue that a signal handler may put into (style anchors, part 5).
-        self._commands: queue.SimpleQueue[str] = queue.SimpleQueue()
-        self._pending_quiet = False
+        self._phase = Phase.BOOTING
+        self._pending_quiet = quiet
+        self._told = ""
 
     def run(self) -> int:
         """Boots, works until it is told to stop, and stops.
 
         Returns:
-            The exit status: 0 after a clean stop.
+            The exit status: 0 after a clean stop, 3 when it has stopped for new code.
         """
-        self._listen()
         try:
             worker = self._boot()
             if worker is None:
                 logger.info("stopped before Redis was there")
-                return 0
-            self._watch(worker)
-            self._stop(worker)
-            return 0
+            else:
+                self._told = self._watch(worker)
+                self._stop(worker)
+            return self._status
         finally:
             self._runtime.store.close()
-            # The interpreter ends with the defaults: one signal more would make a clean stop look like a death.
-            for number in SIGNALS:
-                signal.signal(number, signal.SIG_IGN)
+            self._commands.ignore()
 
-    def _listen(self) -> None:
-        for number in SIGNALS:
-            # Below `nohup` it is ignored, and stays so.
-            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
-                signal.signal(number, self._on_signal)
+    @property
+    def _status(self) -> int:
+        return CODE_CHANGED if self._told == CHANGED else 0
 
-    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
-        self._commands.put(SIGNALS[signal.Signals(number)])
+    def _tell(self, worker: Worker | None, *, now: bool = False) -> None:
+        self._reporter.tell(self._phase, worker, self._limits, now=now)
 
     # -- boot ----------------------------------------------------------------------------------------
 
@@ -110,10 +122,14 @@ class Launcher:
             worker = self._worker(False)
             worker.heartbeat.beat()
         self._warn_of_eviction()
+        self._phase = Phase.WORKING
         if self._pending_quiet:
-            worker.set_quiet(True)
+            self._set_quiet(worker, True)
         self._banner(worker)
+        self._announce(Event.WORKER_STARTED, worker)
         worker.start()
+        self._reporter.ready()
+        self._tell(worker, now=True)
         return worker
 
     def _worker(self, reliable: bool) -> Worker:
@@ -125,16 +141,30 @@ class Launcher:
             tag=options.tag,
             entries=self._entries,
         )
-        return Worker(self._runtime, plan, before=self._before, after=self._after, on_command=self._commands.put)
+        return Worker(
+            self._runtime,
+            plan,
+            before=self._before,
+            after=self._after,
+            on_command=self._hear_from_afar,
+            swarm=self._reporter.swarm,
+            counted=self._limits.count if self._limits.counts else None,
+        )
+
+    def _hear_from_afar(self, command: str) -> None:
+        # A stop from the pages is meant for good; the parent of a swarm is told so.
+        self._commands.put(RETIRE if command == STOP else command)
 
     def _told_to_stop(self, seconds: float) -> bool:
-        try:
-            command = self._commands.get(timeout=seconds)
-        except queue.Empty:
-            return False
+        self._tell(None)
+        command = self._commands.get(seconds)
         if command in (QUIET, RESUME):
             self._pending_quiet = command == QUIET
-        return command in (STOP, STOP_NOW)
+        elif command == REOPEN:
+            logs.reopen()
+        elif command in LEAVING:
+            self._told = command
+        return bool(self._told)
 
     def _supports_reliable(self) -> bool:
         try:
@@ -165,28 +195,39 @@ class Launcher:
 
     # -- work ----------------------------------------------------------------------------------------
 
-    def _watch(self, worker: Worker) -> None:
-        """Acts on commands until one says stop, or, with `--drain`, until everything is done."""
+    def _watch(self, worker: Worker) -> str:
+        """Acts on commands until one says stop, or, with `--drain`, until everything is done; which one it was."""
         while True:
-            try:
-                command = self._commands.get(timeout=DRAIN_LOOK if self._options.drain else SIGNAL_LOOK)
-            except queue.Empty:
-                if self._options.drain and self._is_drained(worker):
-                    logger.info("all queues are empty")
-                    return
-                continue
-            if command in (STOP, STOP_NOW):
-                return
-            self._obey(worker, command)
+            command = self._commands.get(DRAIN_LOOK if self._options.drain else SIGNAL_LOOK)
+            self._tell(worker, now=command is not None)
+            if command in LEAVING:
+                if command == RETIRE:
+                    self._reporter.leaving("retired")
+                return command
+            if command is not None:
+                self._obey(worker, command)
+            elif self._options.drain and self._is_drained(worker):
+                logger.info("all queues are empty")
+                self._reporter.leaving("drained")
+                return STOP
 
     def _obey(self, worker: Worker, command: str) -> None:
         if command in (QUIET, RESUME):
             logger.info("%s: %s", command, "no more jobs are fetched" if command == QUIET else "fetching again")
-            worker.set_quiet(command == QUIET)
+            self._set_quiet(worker, command == QUIET)
         elif command == DUMP:
             worker.dump()
-        else:
+        elif command == REOPEN:
+            logs.reopen()
+        elif command.startswith(CANCEL):
+            worker.cancel(command.removeprefix(CANCEL))
+        elif command != FULL:
             logger.warning("unknown command %r is ignored", command)
+
+    def _set_quiet(self, worker: Worker, quiet: bool) -> None:
+        self._phase = Phase.QUIET if quiet else Phase.WORKING
+        worker.set_quiet(quiet)
+        self._reporter.quiet(quiet)
 
     def _is_drained(self, worker: Worker) -> bool:
         try:
@@ -198,28 +239,38 @@ class Launcher:
     # -- end -----------------------------------------------------------------------------------------
 
     def _stop(self, worker: Worker) -> None:
+        self._phase = Phase.STOPPING
+        self._reporter.stopping()
+        self._tell(worker, now=True)
         timeout = self._runtime.config.shutdown_timeout
         logger.info("stopping: %d running jobs, which have %g s to finish", worker.work.busy, timeout)
         deadline = time.monotonic() + timeout
         worker.close()
+        self._announce(Event.WORKER_STOPPING, worker)
         self._wait_for_jobs(worker, deadline)
+        worker.interrupt()
         worker.finish()
         logger.info("stopped")
         if worker.running:
             # A job that does not end must not keep the process; it is back on its queue.
             logging.shutdown()
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(0)
+            streams.flush()
+            os._exit(self._status)
+
+    def _announce(self, event: Event, worker: Worker) -> None:
+        if self._runtime.announcer.wanted(event):
+            self._runtime.announcer.tell(event, identity=worker.identity)
 
     def _wait_for_jobs(self, worker: Worker, deadline: float) -> None:
         while worker.at_work and time.monotonic() < deadline:
-            try:
-                command = self._commands.get(timeout=JOIN_STEP)
-            except queue.Empty:
-                continue
+            command = self._commands.get(JOIN_STEP)
+            self._tell(worker)
             if command == STOP_NOW:
                 logger.warning("stopping now: unfinished jobs go back to their queues")
                 return
             if command == DUMP:
                 worker.dump()
+            elif command == REOPEN:
+                logs.reopen()
+            elif command is not None and command.startswith(CANCEL):
+                worker.cancel(command.removeprefix(CANCEL))

@@ -6,9 +6,10 @@ import logging
 import threading
 import time
 import traceback
+from collections.abc import Callable
 
 from cogworker_django.core.errors import UnreadablePayload
-from cogworker_django.core.outcome import Failed, Outcome
+from cogworker_django.core.outcome import Failed, Interrupted, Succeeded
 from cogworker_django.core.payload import Payload, read
 from cogworker_django.core.text import error_class, error_message, job_label, one_line
 from cogworker_django.worker.delivery import Delivery
@@ -35,14 +36,25 @@ class Processor:
         runner: runs the job.
         judge: decides about it.
         reports: takes along what it tells about itself.
+        counted: called after each job; None where nobody counts.
     """
 
-    def __init__(self, number: int, handout: Handout, runner: Runner, judge: Judge, reports: Reports) -> None:
+    def __init__(
+        self,
+        number: int,
+        handout: Handout,
+        runner: Runner,
+        judge: Judge,
+        reports: Reports,
+        counted: Callable[[], None] | None = None,
+    ) -> None:
         self.name = f"cogworker-{number}"
         self.delivery: Delivery | None = None
         """The job it runs."""
         self.since = 0.0
         """Since when, epoch seconds."""
+        self.processed = self.failed = 0
+        """Jobs that have run on this thread, and how many of them failed."""
         self.report: Report | None = None
         """What the job tells about itself."""
         self.thread = threading.Thread(target=self._loop, name=self.name, daemon=True)
@@ -50,6 +62,7 @@ class Processor:
         self._runner = runner
         self._judge = judge
         self._reports = reports
+        self._counted = counted
         self._gate = Gate()
 
     def start(self) -> None:
@@ -82,6 +95,9 @@ class Processor:
             self._run(delivery)
         finally:
             self.delivery = self.report = None
+            self.processed += 1
+            if self._counted is not None:
+                self._counted()
 
     def _do(self, chore: Chore) -> None:
         """Runs death hooks: code of users, which may use the database like a job."""
@@ -96,17 +112,27 @@ class Processor:
             return
         # Told now: the run may take the payload apart.
         name, jid = payload["class"], payload["jid"]
+        dropped = self._judge.dropped(delivery, payload)
+        if dropped is not None:
+            _log(logging.INFO, "drop: %s %s", job_label(name, jid), dropped.outlook)
+            self._handout.settle(dropped)
+            return
         talkative = logger.isEnabledFor(logging.INFO)
         if talkative:
             _log(logging.INFO, "start: %s", job_label(name, jid))
         self.report = report = self._reports.open(delivery.token, payload)
         outcome = self._runner.run(payload, delivery.queue, report)
+        if isinstance(outcome, Interrupted):
+            # It stays in hand, and goes back with whatever else has not ended.
+            _log(logging.WARNING, "interrupt: %s", job_label(name, jid))
+            return
         seconds = time.monotonic() - began
         # It has run: whatever goes wrong from here on, it must not run again because of that.
         run = Run(self.since, seconds, report.close() if report else {})
         self._settle(delivery, payload, outcome, run)
         self._handout.job_took(seconds)
         if isinstance(outcome, Failed):
+            self.failed += 1
             # Its frames hold what the job held, and lead back to this one, which must not hold it either: else all
             # of that would wait for the garbage collector (case B089).
             traceback.clear_frames(outcome.error.__traceback__)
@@ -114,7 +140,7 @@ class Processor:
         elif talkative:
             _log(logging.INFO, "done: %s in %.3f s", job_label(name, jid), seconds)
 
-    def _settle(self, delivery: Delivery, payload: Payload, outcome: Outcome, run: Run) -> None:
+    def _settle(self, delivery: Delivery, payload: Payload, outcome: Succeeded | Failed, run: Run) -> None:
         try:
             if isinstance(outcome, Failed):
                 settlement = self._judge.failure(delivery, payload, outcome.error, run)

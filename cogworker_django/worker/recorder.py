@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from cogworker_django.core import codec
+from cogworker_django.core import codec, django_task
 from cogworker_django.core.arguments import checked
 from cogworker_django.core.outcome import Fate
 from cogworker_django.core.state import State
@@ -106,6 +106,25 @@ class Recorder:
             logger.exception(FAULT)
             return None
 
+    def dropped(self, delivery: Delivery, run: Run, state: State) -> Record | None:
+        """The record of a job that was dropped.
+
+        Args:
+            delivery: the job as fetched.
+            run: its run, of no length when it has not run.
+            state: why: `EXPIRED` or `CANCELLED`; the status, and how the history calls it.
+        """
+        if not self.on:
+            return None
+        try:
+            told, end = _TOLD.decode(delivery.raw), run.began + run.seconds
+            entry = self._entry(told, len(delivery.raw), str(state), run, end) if self._history else None
+            status = self._status(state, told, run, self._task_told(delivery, run, {**run.reported}))
+            return Record(told.jid, status, _ENTRY.encode(entry).decode() if entry else None)
+        except Exception:
+            logger.exception(FAULT)
+            return None
+
     def failure(self, delivery: Delivery, run: Run, fate: Fate, error: BaseException) -> Record | None:
         """The record of a failure.
 
@@ -129,7 +148,7 @@ class Recorder:
         entry = (
             _ENTRY.encode(self._entry(told, len(delivery.raw), "success", run, end)).decode() if self._history else None
         )
-        return Record(told.jid, self._status(State.COMPLETE, told, end, fields), entry)
+        return Record(told.jid, self._status(State.COMPLETE, told, run, self._task_told(delivery, run, fields)), entry)
 
     def _failure(self, delivery: Delivery, run: Run, fate: Fate, error: BaseException) -> Record:
         told, end = _TOLD.decode(delivery.raw), run.began + run.seconds
@@ -141,10 +160,19 @@ class Recorder:
             ended = self._entry(told, len(delivery.raw), "failed", run, end)
             ended.error_class, ended.error_message, ended.backtrace = name, message, backtrace(error)
             entry = _ENTRY.encode(ended).decode()
-        return Record(told.jid, self._status(state, told, end, fields), entry)
+        return Record(told.jid, self._status(state, told, run, self._task_told(delivery, run, fields)), entry)
 
-    def _status(self, state: State, told: Told, now: float, fields: Mapping[str, Any] | None) -> str | None:
-        return self._statuses.value(state, told.name, told.queue, now, fields) if self._statuses.ttl else None
+    def _status(self, state: State, told: Told, run: Run, fields: Mapping[str, Any] | None) -> str | None:
+        if not self._statuses.ttl:
+            return None
+        return self._statuses.value(state, told.name, told.queue, run.began + run.seconds, fields)
+
+    def _task_told(self, delivery: Delivery, run: Run, fields: dict[str, Any] | None) -> dict[str, Any] | None:
+        """The fields of the status, with what the result of a task shows."""
+        if django_task.MARK not in delivery.raw:
+            return fields
+        times = {"started_at": run.began, "finished_at": run.began + run.seconds}
+        return {**(fields or {}), **django_task.told(codec.decode(delivery.raw), **times, host=self._host)}
 
     def _entry(self, told: Told, size: int, status: str, run: Run, end: float) -> Entry:
         entry = Entry(told.jid, told.name, told.queue, status, run.began, end, self._host)

@@ -13,7 +13,7 @@ from cogworker_django.core.payload import Payload, orphaned, read, unreadable
 from cogworker_django.core.state import State
 from cogworker_django.store.clock import RedisClock
 from cogworker_django.store.store import Store
-from cogworker_django.store.trips import queue_of
+from cogworker_django.store.trips import queue_in
 from cogworker_django.worker.deaths import DeathHooks
 
 logger = logging.getLogger("cogworker")
@@ -174,7 +174,7 @@ class Rescuer:
         if not self._store.recovery.bury(identity, token, encoded):
             return
         logger.error("buried %s jid=%s: %s", entry["class"], entry["jid"], entry["error_message"])
-        self._tell_failed(entry, queue_of(token))
+        self._tell_failed(entry, queue_in(token))
         if payload is not None and self._deaths.wanted(entry["class"]):
             self._hand_over(partial(self._deaths.run, encoded, ProcessDied(entry["error_message"])))
 
@@ -191,5 +191,5 @@ class Rescuer:
         try:
             payload = read(raw)
         except UnreadablePayload as error:
-            return None, unreadable(raw, queue_of(token), error, now)
+            return None, unreadable(raw, queue_in(token), error, now)
         return payload, orphaned(payload, self._max_orphanings, now)

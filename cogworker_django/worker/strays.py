@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 
 from cogworker_django.core.errors import RedisRefused, RedisUnavailable
-from cogworker_django.store.trips import Trips, number_of, queue_of
+from cogworker_django.store.trips import Trips, lane_in, number_of
 from cogworker_django.worker.buffer import Buffer
 from cogworker_django.worker.delivery import Delivery
 from cogworker_django.worker.hold import Hold
@@ -69,7 +69,7 @@ class Strays:
 
     def _adopt(self, tokens: Sequence[str], raws: Sequence[bytes | None], asked: float) -> None:
         strays = [
-            Delivery(number_of(token), queue_of(token), raw, asked, True)
+            Delivery(number_of(token), lane_in(token), raw, asked, True)
             for token, raw in zip(tokens, raws, strict=True)
             if raw is not None
         ]

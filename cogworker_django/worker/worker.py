@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import logging
-import sys
-import threading
-import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +13,7 @@ from cogworker_django.features.firing import Firing
 from cogworker_django.runtime import Runtime
 from cogworker_django.store.jobset_reader import jid_of
 from cogworker_django.store.jobsets import SetName
+from cogworker_django.worker.cancellations import Cancellations
 from cogworker_django.worker.closing import Closing
 from cogworker_django.worker.deaths import DeathHooks
 from cogworker_django.worker.exchange import Exchange
@@ -26,7 +23,6 @@ from cogworker_django.worker.handout import Handout
 from cogworker_django.worker.heartbeat import Heartbeat
 from cogworker_django.worker.judge import Judge
 from cogworker_django.worker.keeper import Keeper
-from cogworker_django.worker.key_guard import KeyGuard
 from cogworker_django.worker.listener import BLOCK, Listener
 from cogworker_django.worker.outage import Collapser
 from cogworker_django.worker.picks import Picks
@@ -34,16 +30,13 @@ from cogworker_django.worker.processor import Processor
 from cogworker_django.worker.recorder import Recorder
 from cogworker_django.worker.reports import Reports
 from cogworker_django.worker.rescuer import Rescuer
+from cogworker_django.worker.rounds import rounds
 from cogworker_django.worker.runner import Runner
 from cogworker_django.worker.scheduler import Scheduler
+from cogworker_django.worker.stacks import log_stacks
 from cogworker_django.worker.ticker import Ticker
-from cogworker_django.worker.upkeep import Task, Upkeep
+from cogworker_django.worker.upkeep import Upkeep
 from cogworker_django.worker.work import Work
-
-logger = logging.getLogger("cogworker")
-
-SHOWN_FOR = 3
-"""Rounds of upkeep after which a periodic entry that no process shows any more is taken off."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,6 +75,8 @@ class Worker:
         before: called on a processor thread before each job.
         after: called after each job.
         on_command: given each remote command.
+        swarm: tells about the swarm of this process, for its beats.
+        counted: called after each job, where jobs are counted.
     """
 
     def __init__(
@@ -92,6 +87,8 @@ class Worker:
         before: Callable[[], None],
         after: Callable[[], None],
         on_command: Callable[[str], None],
+        swarm: Callable[[], Mapping[str, Any]] = dict,
+        counted: Callable[[], None] | None = None,
     ) -> None:
         self.identity = new_identity()
         self.quiet = False
@@ -99,22 +96,25 @@ class Worker:
         self._store = store = runtime.store
         self._plan = plan
         self._on_command = on_command
+        self._swarm = swarm
         self._outages = Collapser()
         self._idle, self._alarm = WaitingRoom(), Alarm()
-        self._deaths = DeathHooks(runtime.registry, runtime.death_handlers)
+        self._deaths = DeathHooks(runtime.registry, runtime.death_handlers, runtime.announcer)
         self._scheduler = Scheduler(store.jobsets, store.clock, self._outages, quiet=lambda: self.quiet)
         self._listener = self._make_listener()
         self._reports = Reports(store.statuses, self._alarm)
         self.exchange = self._make_exchange()
         self._handout = Handout(self.exchange, self._idle, self._listener, self._alarm, self._outages)
-        self._runner = Runner(runtime.registry, runtime.server_chain, before, after)
+        self._runner = Runner(runtime.registry, runtime.server_chain, before, after, self.identity, runtime.announcer)
         recorder = Recorder(store.statuses, history=store.history.max_entries > 0, host=self.identity)
-        judge = Judge(store.settlements, runtime.registry, self._deaths, recorder, self.identity)
+        self._cancellations = Cancellations()
+        judge = Judge(store.settlements, runtime.registry, self._deaths, recorder, self.identity, self._cancellations)
         numbers = range(1, plan.concurrency + 1)
-        self.processors = [Processor(number, self._handout, self._runner, judge, self._reports) for number in numbers]
+        parts = (self._handout, self._runner, judge, self._reports, counted)
+        self.processors = [Processor(number, *parts) for number in numbers]
         self.work = Work(self.processors)
         self.heartbeat = self._make_heartbeat()
-        self._keeper = self._make_keeper()
+        self.keeper = self._make_keeper()
         self._ticker = self._make_ticker(runtime)
         self._rescuer = self._make_rescuer()
         self._upkeep = self._make_upkeep()
@@ -124,7 +124,7 @@ class Worker:
         """Starts all threads; the first beat has been heard."""
         for processor in self.processors:
             processor.start()
-        self._keeper.start()
+        self.keeper.start()
         self._scheduler.start()
         self._ticker.start()
         self._upkeep.start()
@@ -155,6 +155,22 @@ class Worker:
         """Whether a processor thread is still at work."""
         return any(processor.thread.is_alive() for processor in self.processors)
 
+    def cancel(self, jid: str) -> None:
+        """Cancels a job that is in this process's hands: one that has not started never will, a coroutine is cancelled,
+        and anything else can see it and end by itself.
+        """
+        running = [job for job in list(self._runner.jobs.values()) if job.jid == jid]
+        for job in running:
+            job.cancelled = True
+        if running:
+            self._runner.loop.cancel(jid)
+        elif any(jid_of(delivery.raw) == jid for delivery in list(self.exchange.hold.jobs.values())):
+            self._cancellations.add(jid)
+
+    def interrupt(self) -> None:
+        """Cancels the coroutines that still run: their jobs go back."""
+        self._runner.loop.interrupt()
+
     def finish(self) -> None:
         """Settles what has finished, puts back what has not, and takes the process off."""
         self._scheduler.stop()
@@ -162,11 +178,12 @@ class Worker:
         self._upkeep.stop()
         everything_back = self._closing.settle_and_put_back()
         self._closing.run_hooks()
-        self._keeper.stop()
+        self.keeper.stop()
         self.heartbeat.stop()
         if everything_back:
             self._handout.send_home()
             self._closing.forget()
+        self._runner.close()
 
     def drained(self) -> bool:
         """Whether all of its queues are empty, nothing is due and nothing runs (`--drain`)."""
@@ -183,13 +200,7 @@ class Worker:
 
     def dump(self) -> None:
         """Writes every thread's stack, and what it runs, to the log (TTIN)."""
-        jobs = {processor.thread.ident: processor.delivery for processor in self.processors}
-        frames = sys._current_frames()
-        for thread in threading.enumerate():
-            delivery = jobs.get(thread.ident)
-            about = f" runs jid={jid_of(delivery.raw)} of queue {delivery.queue}" if delivery else ""
-            stack = traceback.format_stack(frames[thread.ident]) if thread.ident in frames else []
-            logger.warning("thread %s%s\n%s", thread.name, about, "".join(stack))
+        log_stacks(self.processors)
 
     def _make_listener(self) -> Listener:
         return Listener(
@@ -240,41 +251,21 @@ class Worker:
             threshold=self._config.orphan_threshold,
             outages=self._outages,
             on_command=self._on_command,
+            swarm=self._swarm,
         )
 
     def _make_upkeep(self) -> Upkeep:
-        """What is worth doing about once a minute, in this order: what is damaged is out of the way of the others."""
-        tasks = [
-            Task("key guard", KeyGuard(self._store.guard, self._plan.names, self._key_moved).look),
-            Task("recovery", self._rescuer.round),
-            Task("filing", Filer(self._store.unsettled, self._deaths, self._handout.add_chore).look),
-            Task("reconciling", self._reconcile),
-            Task("trimming the history", self._trim_history),
-            Task("showing periodic entries", self._show_entries),
-            Task("listing queues", lambda: self._store.processes.list_queues(self._plan.names)),
-        ]
-        return Upkeep(tasks, self._outages, interval=self._config.recovery_interval)
-
-    def _key_moved(self, key: str) -> None:
-        if key == self._store.keys.beats:
-            self._rescuer.lost_registry()
-
-    def _trim_history(self) -> None:
-        if self._store.history.max_entries:
-            self._store.history.trim()
-
-    def _show_entries(self) -> None:
-        # Also when there are none: those that were there before go by it.
         shown = {entry.name: entry.published() for entry in self._plan.entries}
-        self._store.periodic.publish(shown, SHOWN_FOR * self._config.recovery_interval)
+        filer = Filer(self._store.unsettled, self._deaths, self._handout.add_chore)
+        interval = self._config.recovery_interval
+        names, suspect = self._plan.names, self.exchange.suspect
+        tasks = rounds(self._store, names, shown, self._rescuer, filer, suspect, interval=interval)
+        return Upkeep(tasks, self._outages, interval=interval)
 
     def _make_ticker(self, runtime: Runtime) -> Ticker:
         periodic, clock = self._store.periodic, self._store.clock
-        firing = Firing(periodic, runtime.client)
+        firing = Firing(periodic, runtime.client, runtime.announcer)
         return Ticker(self._plan.entries, periodic, firing, clock, self._outages, quiet=lambda: self.quiet)
-
-    def _reconcile(self) -> None:
-        self.exchange.suspect()
 
     def _make_rescuer(self) -> Rescuer:
         return Rescuer(

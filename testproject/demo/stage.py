@@ -23,19 +23,18 @@ MANAGE = Path(__file__).resolve().parent.parent / "manage.py"
 STOP_TIMEOUT = 40.0  # seconds: above what a worker's longest clean stop takes
 
 
-class WorkerProcess:
-    """One `manage.py cogworker`."""
+class Swarm:
+    """A `manage.py cogworker` of several processes."""
 
-    def __init__(self, tag: str, log: Path | None) -> None:
+    def __init__(self, processes: int, log: Path | None) -> None:
         """Start it; without a log file its lines go where this process's go."""
-        command = [sys.executable, str(MANAGE), "cogworker", "--tag", tag]
+        command = [sys.executable, str(MANAGE), "cogworker", "--processes", str(processes), "--tag", "demo"]
         with contextlib.ExitStack() as files:
             out = files.enter_context(log.open("ab")) if log else None
             # A session of its own: Ctrl-C reaches this process only, which then stops the workers.
             self._process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True
             )
-        self.pid = self._process.pid
 
     def ask_to_stop(self) -> None:
         """Send TERM: running jobs may finish."""
@@ -65,37 +64,32 @@ class WorkerProcess:
 
 
 class Stage:
-    """A server and a database in one folder, and the workers that were started on them."""
+    """A server and a database in one folder, and the swarm of workers on them."""
 
     def __init__(self, folder: Path, server: EmbeddedServer, *, log: Path | None) -> None:
         self.folder = folder
         self.server = server
         self.log = log
-        self.workers: list[WorkerProcess] = []
+        self.swarm: Swarm | None = None
         self.address = ""
         """Of the pages."""
 
-    def start_worker(self) -> WorkerProcess:
-        """Start one more worker process."""
-        worker = WorkerProcess(f"demo {len(self.workers) + 1}", self.log)
-        self.workers.append(worker)
-        return worker
+    def start_workers(self, processes: int) -> Swarm:
+        """Start the swarm."""
+        self.swarm = Swarm(processes, self.log)
+        return self.swarm
 
-    def stop_workers(self) -> list[int]:
-        """Stop all that still run, at the same time; return their exit codes."""
-        running = [worker for worker in self.workers if worker.runs]
-
-        def hurry(*_: object) -> None:
-            for worker in running:
-                worker.hurry()
-
+    def stop_workers(self) -> int:
+        """Stop the swarm, if it runs; its exit code, 0 without one."""
+        swarm = self.swarm
+        if swarm is None or not swarm.runs:
+            return 0
         # Whoever presses Ctrl-C once more does not want to wait; nothing may be left behind all the same.
-        before = signal.signal(signal.SIGINT, hurry)
-        for worker in running:
-            worker.ask_to_stop()
-        codes = [worker.exit_code() for worker in running]
+        before = signal.signal(signal.SIGINT, lambda *_: swarm.hurry())
+        swarm.ask_to_stop()
+        code = swarm.exit_code()
         signal.signal(signal.SIGINT, before)
-        return codes
+        return code
 
 
 @contextmanager

@@ -21,7 +21,8 @@ from cogworker_django.store.graduation import Graduation
 from cogworker_django.store.jobset_reader import SetName
 from cogworker_django.store.settlement import Settlement
 from cogworker_django.store.store import Store
-from cogworker_django.store.trips import number_of, queue_of
+from cogworker_django.store.trips import number_of, queue_in
+from cogworker_django.worker.cancellations import Cancellations
 from cogworker_django.worker.deaths import DeathHooks
 from cogworker_django.worker.delivery import Delivery
 from cogworker_django.worker.filer import Filer
@@ -76,7 +77,9 @@ class Journey:
         self._client = client
         self._traveller = Traveller(store)
         self._graduation = Graduation(store.jobsets)
-        self._judge = Judge(store.settlements, nobody, deaths, Recorder(store.statuses, history=True, host=ME), ME)
+        self._judge = Judge(
+            store.settlements, nobody, deaths, Recorder(store.statuses, history=True, host=ME), ME, Cancellations()
+        )
         self._filer = Filer(store.unsettled, deaths, print)
         self._rescuer = Rescuer(
             store, "other", deaths, grace=1, threshold=1, may_judge=bool, max_orphanings=1, hand_over=print
@@ -174,7 +177,7 @@ class Journey:
     def _fetch(self) -> None:
         [(queue, raw)] = self._traveller.fetch()
         [token] = self._traveller.trips.held()
-        assert (queue, [raw]) == (queue_of(token), self._traveller.trips.raw([token]))
+        assert (queue, [raw]) == (queue_in(token), self._traveller.trips.raw([token]))
         self.delivery = Delivery(number_of(token), queue, raw, time.monotonic(), True)
 
 

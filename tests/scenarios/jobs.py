@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -162,6 +163,21 @@ def fork(way: str) -> None:
         os.waitpid(child, 0)
 
 
+def square(number: int) -> int:
+    """Be what a pool is asked for."""
+    return number * number
+
+
+@job(name="use_pool")
+def use_pool() -> None:
+    """Have a pool of forks compute, and end it as it ends itself: by TERM."""
+    with recorded():
+        with multiprocessing.get_context("fork").Pool(2) as pool:
+            squares = pool.map(square, range(3))
+        pool.join()
+        assert squares == [0, 1, 4]
+
+
 @job(name="chain")
 def chain(left: int) -> None:
     """Push the next one."""
@@ -191,3 +207,13 @@ def leave_orphan() -> None:
     """Start a program that outlives the one that has started it, as daemons are started."""
     with recorded():
         subprocess.run(["sh", "-c", "sleep 0.1 &"], check=True)
+
+
+@job(name="hoard")
+def hoard(mebibytes: int) -> None:
+    """Keep memory for as long as the process lives."""
+    with recorded():
+        _HOARD.append(os.urandom(2**20) * mebibytes)
+
+
+_HOARD: list[bytes] = []

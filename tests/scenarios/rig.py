@@ -112,7 +112,11 @@ class Rig:
 
     def in_progress(self, worker: WorkerProcess) -> set[str]:
         """The jobs that the server holds for a worker."""
-        raws = cast(list[bytes], self.redis.hvals(f"{PREFIX}inprogress:{worker.identity}"))
+        return self.in_hand(worker.identity)
+
+    def in_hand(self, identity: str) -> set[str]:
+        """The jobs that the server holds for a process by its name."""
+        raws = cast(list[bytes], self.redis.hvals(f"{PREFIX}inprogress:{identity}"))
         return {json.loads(raw)["jid"] for raw in raws}
 
     def stop(self, *workers: WorkerProcess) -> None:
@@ -126,13 +130,13 @@ class Rig:
 
     # -- jobs ----------------------------------------------------------------------------------------
 
-    def push(self, job: FunctionJob, calls: Iterable[Sequence[Any]] = ((),), **options: Any) -> list[str]:
+    def push(self, job: FunctionJob[..., Any], calls: Iterable[Sequence[Any]] = ((),), **options: Any) -> list[str]:
         """Push jobs in one go; their jids."""
         jids = [jid for jid in job.set(**options).perform_bulk(calls) if jid]
         self.accepted += jids
         return jids
 
-    def push_one(self, job: FunctionJob, *args: Any, **options: Any) -> str:
+    def push_one(self, job: FunctionJob[..., Any], *args: Any, **options: Any) -> str:
         """Push one job; its jid."""
         jid = job.set(**options).perform_async(*args)
         assert jid is not None
@@ -144,7 +148,7 @@ class Rig:
         raws = cast(list[bytes], self.redis.zrange(f"{PREFIX}{name}", 0, -1))
         return [json.loads(raw) for raw in raws]
 
-    def push_surely(self, job: FunctionJob, *args: Any) -> str:
+    def push_surely(self, job: FunctionJob[..., Any], *args: Any) -> str:
         """Push one job through an outage: again and again, as an application does that must not lose it."""
         while True:
             try:

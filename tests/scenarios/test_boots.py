@@ -25,6 +25,16 @@ FAULTS: list[tuple[tuple[str, ...], dict[str, Any], str]] = [
     (("-L", "/nowhere/at/all.log"), {}, "-L /nowhere/at/all.log: the file cannot be opened"),
     (("-C", "/nowhere.toml"), {}, "-C /nowhere.toml: the file cannot be read"),
     ((), {"REDIS": "http://localhost"}, 'COGWORKER["REDIS"]'),
+    (("--processes", "0"), {}, "--processes: must be a whole number of at least 1"),
+    (("--processes", "many"), {}, "--processes: must be a whole number of at least 1"),
+    (("--processes", "100000"), {}, "--processes: must be a whole number from 1 to 500"),
+    (("--max-jobs", "0"), {}, "--max-jobs: must be a whole number of at least 1"),
+    (("--max-rss", "1.5"), {}, "--max-rss: must be a whole number of at least 1"),
+    (("--max-rss", "1"), {}, "--max-rss: 1 MiB is too little: a process takes "),
+    (("--health", "8080"), {}, "--health: must be HOST:PORT"),
+    (("--health", "192.0.2.1:80"), {}, "--health: nobody can listen on 192.0.2.1:80: "),
+    (("--reload", "--processes", "2"), {}, "--reload: is for one process that stays, and does not go with 2 processes"),
+    (("--reload", "--drain"), {}, "--reload: is for one process that stays, and does not go with --drain"),
 ]
 
 
@@ -36,6 +46,22 @@ def test_each_fault_is_one_line_and_exit_1(rig: Rig) -> None:
         assert words in worker.text, about
         assert len(worker.text.splitlines()) == 1, about
         worker.no_traceback()
+
+
+def test_a_port_that_is_taken_is_one_line_and_exit_1(rig: Rig) -> None:
+    taken = f"127.0.0.1:{rig.server.port}"
+    for flags in ((), ("--processes", "2")):
+        worker = rig.worker("--health", taken, *flags, wait=False)
+        assert worker.exit_status(20) == 1
+        assert worker.text == f"--health: nobody can listen on {taken}: Address already in use.\n"
+
+
+def test_a_word_in_the_environment_is_one_line_and_exit_1(rig: Rig) -> None:
+    for name, value in (("COGWORKER_COUNT", "two"), ("COGWORKER_COUNT", "0"), ("PHASED_RESTART", "yes")):
+        worker = rig.worker(wait=False, environ={name: value})
+        assert worker.exit_status(20) == 1
+        assert worker.text.startswith(f"{name}: must be ")
+        assert len(worker.text.splitlines()) == 1, worker.text
 
 
 def test_a_wrong_password_is_one_line_and_exit_1(start_rig: StartRig) -> None:
@@ -75,3 +101,14 @@ def test_text_beyond_ascii_is_whole_where_the_locale_knows_none(rig: Rig) -> Non
     assert "\u202e" not in worker.text, "marks that turn the direction are escaped"
     assert rig.redis.exists(f"{PREFIX}retry", f"{PREFIX}dead") == 0
     rig.verify()
+
+
+def test_faulty_periodic_entries_are_all_told_before_anything_starts(rig: Rig) -> None:
+    """W1, W2: ours are checked before the first thread; upstream only logs what it cannot resolve, and goes on."""
+    entries = [{"name": "a", "cron": "* * *", "job": "nap"}, {"name": "b", "cron": "* * * * *", "job": "nobody"}]
+    for flags in ((), ("--processes", "2")):
+        worker = rig.worker(*flags, wait=False, PERIODIC=entries)
+        assert worker.exit_status(20) == 1
+        told = worker.text.splitlines()
+        assert len(told) == 2, worker.text
+        assert all('COGWORKER["PERIODIC"]' in line for line in told), worker.text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -56,7 +57,7 @@ def test_whatever_happens_nothing_is_lost_and_nothing_doubled_without_a_reason(
     report(rig, mischief, back)
 
 
-def push(rig: Rig, job: FunctionJob, number: int) -> None:
+def push(rig: Rig, job: FunctionJob[..., Any], number: int) -> None:
     """Push some jobs in one go."""
     try:
         rig.push(job, [(TAKES,)] * number, retry=0)

@@ -130,3 +130,24 @@ def test_empty_places_have_no_pages(store: Store, redis_client: redis.Redis) -> 
     assert store.browser.of_set(SetName.RETRY, spot, Mode.BEFORE, number=5).jobs == []
     assert store.browser.of_queue("none", spot, Mode.BEFORE, number=5).jobs == []
     assert redis_client.keys() == []
+
+
+def test_a_page_goes_through_all_lanes_of_a_queue_in_their_order(store: Store, redis_client: redis.Redis) -> None:
+    """Jobs of a higher priority run first, so they come first here too."""
+    jobs = []
+    for lane, numbers in (("|2", range(3)), ("|1", range(10, 13)), ("", range(20, 25)), ("|-2", range(30, 34))):
+        raws_of_lane = [raw_job(jid(number)) for number in numbers]
+        redis_client.lpush(f"t:queue:default{lane}", *raws_of_lane)
+        jobs += raws_of_lane
+    found: list[bytes] = []
+    spot, mode = START, Mode.AFTER
+    while page := store.browser.of_queue("default", spot, mode, number=4).jobs:
+        found += [job.raw for job in page]
+        spot = page[-1].spot
+    assert found == jobs
+    back = store.browser.of_queue("default", spot, Mode.BEFORE, number=10)
+    assert raws(back) == jobs[4:14]
+    assert raws(store.browser.of_queue("default", spot, Mode.AT, number=1)) == jobs[-1:]
+    _, lists = store.browser.tops(5, ["default", "other"])
+    assert [job.raw for job in lists["default"]] == jobs[:5]
+    assert lists["other"] == []

@@ -93,6 +93,7 @@ def use_every_script(store: Store) -> None:
     assert store.queue_reader.remove("default", next(store.queue_reader.walk("default")))
     store.queue_reader.clear("default")
     store.process_reader.signal(ME, Signal.QUIET)
+    store.process_reader.holder(jid(99))
 
     orphans = store.recovery
     store.gateway.call("HSET", store.keys.in_progress("dead"), "1:default", raw_job(jid(6)), "2:low", raw_job(jid(7)))

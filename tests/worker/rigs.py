@@ -215,7 +215,7 @@ class Rig:
             self.worker._scheduler,
             self.worker._ticker,
             self.worker._upkeep,
-            self.worker._keeper,
+            self.worker.keeper,
             self.worker.heartbeat,
         ):
             part.stop()

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import redis
 
+from cogworker_django.process.memory import resident_kb
 from cogworker_django.store.process_reader import Signal
 from cogworker_django.worker import heartbeat
-from cogworker_django.worker.heartbeat import resident_kb
 from tests.stores import open_store
 from tests.support import StartServer
 from tests.worker.rigs import Rig, Rigs, messages, reaches, until

@@ -18,7 +18,7 @@ def test_it_survives_an_error_of_its_own(
 ) -> None:
     seen = rigs.recording()
     rig = rigs(fetch_idle_max_interval=0.05)
-    keeper = rig.worker._keeper
+    keeper = rig.worker.keeper
     tend, troubles = keeper._tend, [RuntimeError("a bug")]
 
     def sometimes() -> None:

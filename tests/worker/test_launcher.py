@@ -11,15 +11,19 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 import redis
 
 from cogworker_django.core.worker_options import WorkerOptions
+from cogworker_django.process.commands import SIGNALS, Commands
+from cogworker_django.process.service import Service
 from cogworker_django.store.process_reader import Signal
 from cogworker_django.store.server import Server
-from cogworker_django.worker import heartbeat, launcher
+from cogworker_django.worker import heartbeat
 from cogworker_django.worker.launcher import Launcher
+from cogworker_django.worker.reporter import Reporter
 from tests.stores import jids, open_store, queued
 from tests.support import StartServer
 from tests.worker.rigs import Rig, Rigs, messages, reaches, until
@@ -47,7 +51,12 @@ class Launches:
                 trouble.append(error)
                 kill(signal.SIGTERM)
 
-        launched = Launcher(rig.runtime, WorkerOptions(**told), before=lambda: None, after=lambda: None)  # type: ignore[arg-type]  # of several types
+        commands = Commands()
+        commands.listen()
+        told_options = WorkerOptions(**told)  # type: ignore[arg-type]  # of several types
+        reporter = Reporter(commands, Service({}))
+        steps: dict[str, Any] = {"before": lambda: None, "after": lambda: None}
+        launched = Launcher(rig.runtime, told_options, (), commands, reporter, **steps)
         actor = threading.Thread(target=acting)
         actor.start()
         try:
@@ -63,7 +72,7 @@ def launch(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) ->
     exits: list[int] = []
     monkeypatch.setattr(os, "_exit", exits.append)
     monkeypatch.setattr(heartbeat, "FIRST_BEAT_PAUSE", 0.02)
-    before = {number: signal.getsignal(number) for number in launcher.SIGNALS}
+    before = {number: signal.getsignal(number) for number in SIGNALS}
     yield Launches(exits)
     for number, handler in before.items():
         signal.signal(number, handler)
@@ -159,7 +168,7 @@ def test_ttin_writes_the_stacks_to_the_log_and_work_goes_on(
 def test_an_unknown_remote_command_is_told_and_ignored(
     rigs: Rigs, launch: Launches, redis_client: redis.Redis, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Reference 21."""
+    """Reference 21, W7."""
     rig = rigs()
 
     def act() -> None:
@@ -214,7 +223,7 @@ def test_what_does_not_end_in_time_goes_back_and_the_process_ends_hard(
 
 
 def test_it_waits_for_redis_at_boot(start_server: StartServer, rigs: Rigs, launch: Launches) -> None:
-    """Reference 24: the first beat comes before the first fetch, however long it takes."""
+    """W3, reference 24: the first beat comes before the first fetch, however long it takes."""
     seen = rigs.recording()
     server = start_server(persistent=True)
     rig = rigs(url=server.url)

@@ -1,9 +1,7 @@
-"""`manage.py cogworker`: one worker process in the foreground (Contract 4)."""
+"""`manage.py cogworker`: a worker, or a swarm of them, in the foreground (Contract 4)."""
 
 from __future__ import annotations
 
-import functools
-import logging
 import os
 import sys
 from argparse import ArgumentParser
@@ -12,18 +10,17 @@ from typing import Any, NoReturn
 
 from django.core.management.base import BaseCommand
 
-from cogworker_django import checks, conf, connections, runtime
+from cogworker_django import checks, conf
+from cogworker_django.boot import Boot
 from cogworker_django.core.config import Config
 from cogworker_django.core.errors import CogworkerError, ConfigurationError
 from cogworker_django.core.settings import Problems, fault
 from cogworker_django.core.text import one_line
 from cogworker_django.core.worker_options import ConfigFile, Flags, WorkerOptions
-from cogworker_django.worker import logs
-from cogworker_django.worker.launcher import Launcher
+from cogworker_django.process import logs, streams
+from cogworker_django.process.commands import REOPEN, STOP
 
 PROBLEM_LIMIT = 1_000  # characters of one line
-
-logger = logging.getLogger("cogworker")
 
 
 class Command(BaseCommand):
@@ -46,15 +43,22 @@ class Command(BaseCommand):
         parser.add_argument("-C", "--config", metavar="FILE.toml", help="concurrency, queues, fetch, processes")
         parser.add_argument("-L", "--logfile", metavar="LOGFILE", help="append the log to this file")
         parser.add_argument("--fetch", metavar="MODE", help="reliable, or basic")
+        parser.add_argument("-p", "--processes", metavar="N", help="worker processes")
+        parser.add_argument("--phased-restart", action="store_true", help="USR2 restarts one process after the other")
+        parser.add_argument("--max-jobs", metavar="N", help="replace a process after so many jobs")
+        parser.add_argument("--max-rss", metavar="MIB", help="replace a process that takes so much memory")
+        parser.add_argument("--health", metavar="HOST:PORT", help="answer /livez, /readyz and /metrics there")
+        parser.add_argument("--reload", action="store_true", help="restart when code changes; for development")
         parser.add_argument("--drain", action="store_true", help="stop when all queues are empty")
         parser.add_argument("--tag", metavar="TEXT", help="shown with this process")
 
     def handle(self, *_args: Any, **options: Any) -> None:
         """Run the worker, and exit with its status; with 1 if it cannot start."""
+        streams.fill()
         try:
             told = self._resolve(options)
-            runtime.install(functools.partial(conf.build_runtime, concurrency=told.concurrency))
-            status = self._run(told)
+            hangup = REOPEN if options["logfile"] is not None else STOP
+            status = Boot(told, hangup).run()
         except ConfigurationError as error:
             self._refuse(*error.problems)
         except CogworkerError as error:
@@ -75,16 +79,6 @@ class Command(BaseCommand):
         problems.check()
         return told
 
-    def _run(self, told: WorkerOptions) -> int:
-        if told.processes > 1:
-            logger.warning("processes is %d, but only one process is run", told.processes)
-        connections.watch()
-        entries = conf.load_entries(conf.load_config())
-        launcher = Launcher(
-            runtime.current(), told, entries, before=connections.before_job, after=connections.after_job
-        )
-        return launcher.run()
-
     def _refuse(self, *problems: str) -> NoReturn:
         for problem in problems:
             self.stderr.write(one_line(problem, PROBLEM_LIMIT))
@@ -97,7 +91,13 @@ def _flags(options: dict[str, Any]) -> Flags:
         queues=tuple(map(_decoded, options["queue"])),
         fetch=options["fetch"],
         tag=None if options["tag"] is None else _decoded(options["tag"]),
+        processes=options["processes"],
+        max_jobs=options["max_jobs"],
+        max_rss=options["max_rss"],
+        health=options["health"],
         drain=options["drain"],
+        reload=options["reload"],
+        phased_restart=options["phased_restart"],
     )
 
 

@@ -1,5 +1,6 @@
--- Reads a page of a queue, the next job to run first, or of the history, the newest run first, from a job on that was seen before; or searches on from a place.
--- KEYS[1] queue: the list
+-- Reads a page of a queue, the next job to run first, or of the history, the newest run first, from a job on that was
+-- seen before; or searches on from a place.
+-- KEYS[1...] lists: one after the other, a queue's lanes in the order in which they are fetched
 -- ARGV[1] mode: after, before, or at, which gives only the job itself
 -- ARGV[2] place: to begin with, counted from 0 at the next job to run; with a mark where the job was when it was seen
 -- ARGV[3] mark: the beginning of the job's SHA-1, empty to begin at the place
@@ -15,16 +16,31 @@ local STEP, WINDOW, MARK = 100, 200, 12
 local mode, place, mark = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 local number, look, bytes, text = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[7]
 
-local function range(first, last)
-  if last < first then return {} end
-  if ARGV[8] == 'left' then return redis.call('LRANGE', KEYS[1], first, last) end
-  local jobs = redis.call('LRANGE', KEYS[1], -last - 1, -first - 1)
-  local turned = {}
-  for i = #jobs, 1, -1 do turned[#turned + 1] = jobs[i] end
-  return turned
+local lengths, length, met = {}, 0, 0
+for i, key in ipairs(KEYS) do
+  lengths[i] = redis.call('LLEN', key)
+  length = length + lengths[i]
 end
 
-local length, met = redis.call('LLEN', KEYS[1]), 0
+local function add(found, key, first, last)
+  if ARGV[8] == 'left' then
+    for _, job in ipairs(redis.call('LRANGE', key, first, last)) do found[#found + 1] = job end
+    return
+  end
+  local jobs = redis.call('LRANGE', key, -last - 1, -first - 1)
+  for i = #jobs, 1, -1 do found[#found + 1] = jobs[i] end
+end
+
+local function range(first, last)
+  local found, before = {}, 0
+  for i, key in ipairs(KEYS) do
+    local from, to = math.max(first - before, 0), math.min(last - before, lengths[i] - 1)
+    if from <= to then add(found, key, from, to) end
+    before = before + lengths[i]
+  end
+  return found
+end
+
 if mark ~= '' then
   -- Jobs that were fetched have moved it forward, those that came back to the front have moved it on.
   local first = math.max(0, place - WINDOW)

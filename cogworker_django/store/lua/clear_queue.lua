@@ -1,6 +1,6 @@
--- Deletes some of the jobs of a queue, those that would run next, and with each what else is kept of it; an empty queue
+-- Deletes some of the jobs of a lane, those that would run next, and with each what else is kept of it; an empty queue
 -- is no longer listed.
--- KEYS[1] queue: the list
+-- KEYS[1] lane: the list
 -- KEYS[2] bell: the queue's bell
 -- KEYS[3] queues: the set of all queue names
 -- ARGV[1] name: the queue's name
@@ -8,9 +8,10 @@
 -- ARGV[3] number: at most so many, up to 1,000
 -- ARGV[4] bytes: no further ones once the jobs are larger than this together
 -- RETURNS: how many were deleted
--- BUILDS: prefix .. job_attempts:, status: .. id; prefix .. unique: .. digest
+-- BUILDS: prefix .. queue: .. the lanes of the queue; prefix .. job_attempts:, status: .. id; prefix .. unique: .. digest
 --- include lib/payload_of
 --- include lib/forget_job
+--- include lib/lanes
 local STEP = 50
 local number, bytes, deleted = tonumber(ARGV[3]), tonumber(ARGV[4]), 0
 while deleted < number and bytes > 0 do
@@ -25,7 +26,8 @@ while deleted < number and bytes > 0 do
   end
   deleted = deleted + #jobs
 end
-if redis.call('LLEN', KEYS[1]) == 0 then
+local lanes = lanes_of(ARGV[2], ARGV[1])
+if #lanes == 1 and redis.call('LLEN', ARGV[2] .. 'queue:' .. lanes[1]) == 0 then
   redis.pcall('DEL', KEYS[2])
   redis.pcall('SREM', KEYS[3], ARGV[1])
 end

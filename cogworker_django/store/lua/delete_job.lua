@@ -1,5 +1,5 @@
--- Deletes one job of a queue, and with it what else is kept of it.
--- KEYS[1] queue: the list
+-- Deletes one job of a lane, and with it what else is kept of it.
+-- KEYS[1] lane: the list
 -- ARGV[1] prefix: of all keys
 -- ARGV[2] job: as it lies there
 -- ARGV[3] id: of the job; empty when it has none

@@ -17,11 +17,12 @@
 -- RETURNS: server time, the earliest due time if that is before the awaited one, else false, whether jobs may carry
 --   orphan counters, whether the queues are empty now, names of the paused queues among the picks, results of the
 --   verdicts (settled, now or by an earlier try, gone or the error), errors of queues (`in progress: ` for that of the
---   hash), then for each take its queue and its raw jobs
--- BUILDS: prefix .. queue:, bell:, careful: .. queue; prefix .. status: .. id; prefix .. history:all, success, failed
+--   hash), then for each take its lane and its raw jobs
+-- BUILDS: prefix .. queue: .. lane; prefix .. bell:, careful: .. queue; prefix .. status: .. id; prefix .. history:all, success, failed
+--- include lib/lanes
 local trip = cmsgpack.unpack(ARGV[1])
 local prefix, keep, wanted = trip.prefix, trip.keep, trip.wanted
-local counts, ended = {processed = 0, failed = 0}, {all = {}, processed = {}, failed = {}}
+local counts, ended = {processed = 0, failed = 0, dropped = 0}, {all = {}, processed = {}, failed = {}, dropped = {}}
 local CHUNK = 1000
 
 local function settle_done(tokens)
@@ -125,16 +126,16 @@ local orphaned = redis.call('EXISTS', KEYS[4])
 local paused, errors, takes, taken, refused = {}, {}, {}, 0, false
 
 -- Destination and source swap places here, as the pop is what frees memory; a refused write puts the jobs back.
-local function hold(queue, jobs)
+local function hold(lane, jobs)
   if not keep then return true end
   local fields = {}
   for i, job in ipairs(jobs) do
-    fields[2 * i - 1] = string.format('%d:%s', trip.first + taken + i - 1, queue)
+    fields[2 * i - 1] = string.format('%d:%s', trip.first + taken + i - 1, lane)
     fields[2 * i] = job
   end
   local reply = redis.pcall('HSET', KEYS[1], unpack(fields))
   if type(reply) ~= 'table' or not reply.err then return true end
-  for i = #jobs, 1, -1 do redis.call('RPUSH', prefix .. 'queue:' .. queue, jobs[i]) end
+  for i = #jobs, 1, -1 do redis.call('RPUSH', prefix .. 'queue:' .. lane, jobs[i]) end
   errors[#errors + 1] = 'in progress: ' .. reply.err
   refused = true
   return false
@@ -152,18 +153,29 @@ local function pop(key, number)
   return #jobs > 0 and jobs
 end
 
-local function take(queue, number)
-  number = math.min(number, wanted - taken)
-  if number < 1 or paused[queue] then return end
-  local jobs = pop(prefix .. 'queue:' .. queue, number)
-  if not jobs then return end
-  if jobs.err then errors[#errors + 1] = queue .. ': ' .. jobs.err return end
-  if not hold(queue, jobs) then wanted = taken return end
-  takes[#takes + 1], takes[#takes + 2] = queue, jobs
+local function take_from(lane, queue, number)
+  local jobs = pop(prefix .. 'queue:' .. lane, number)
+  if not jobs then return 0 end
+  if jobs.err then errors[#errors + 1] = lane .. ': ' .. jobs.err return 0 end
+  if not hold(lane, jobs) then wanted = taken return 0 end
+  takes[#takes + 1], takes[#takes + 2] = lane, jobs
   taken = taken + #jobs
   if orphaned == 1 then
     local left = redis.pcall('DECRBY', prefix .. 'careful:' .. queue, #jobs)
     if type(left) ~= 'number' or left < 1 then redis.call('DEL', prefix .. 'careful:' .. queue) end
+  end
+  return #jobs
+end
+
+-- Asked once a trip: nothing is pushed meanwhile, and most queues are one lane.
+local lanes = {}
+local function take(queue, number)
+  if paused[queue] then return end
+  lanes[queue] = lanes[queue] or lanes_of(prefix, queue)
+  for _, lane in ipairs(lanes[queue]) do
+    number = math.min(number, wanted - taken)
+    if number < 1 then return end
+    number = number - take_from(lane, queue, number)
   end
 end
 

@@ -1,5 +1,5 @@
 -- Fires a slot of a periodic entry: whoever is first claims it and puts its job on the queue, in one step.
--- KEYS[1] queue: the list
+-- KEYS[1] lane: the list
 -- KEYS[2] bell: the queue's bell
 -- KEYS[3] queues: the set of all queue names
 -- KEYS[4] slots: the hash of the last slots, entry to epoch seconds

@@ -5,24 +5,26 @@
 -- KEYS[3] nothing: a key that never exists
 -- ARGV[1] prefix: of all keys
 -- ARGV[2] lock_ttl: seconds that a lock which must be taken lasts
--- ARGV[3...] entries: the entry as stored, its queue, the payload to push, its id, and the digest of the lock that it
+-- ARGV[3...] entries: the entry as stored, its lane, the payload to push, its id, and the digest of the lock that it
 --   must take for this, else empty; at most 1,000
 -- RETURNS: for each entry moved, gone, `held by` and an id, or the error
--- BUILDS: prefix .. queue:, bell: .. queue; prefix .. unique: .. digest
+-- BUILDS: prefix .. queue: .. lane; prefix .. bell: .. its queue; prefix .. unique: .. digest
 --- include lib/ring
 --- include lib/is_error
+--- include lib/lanes
 --- include lib/unique
 local prefix, outcomes, pushed = ARGV[1], {}, {}
 
-local function move(entry, queue, payload, jid, digest)
+local function move(entry, lane, payload, jid, digest)
   if not redis.call('ZSCORE', KEYS[1], entry) then return 'gone' end
   local lock = digest ~= '' and prefix .. 'unique:' .. digest
   local held = lock and holder_of(lock)
   if held and held ~= jid then return 'held by ' .. held end
-  local reply = redis.pcall('LPUSH', prefix .. 'queue:' .. queue, payload)
+  local reply = redis.pcall('LPUSH', prefix .. 'queue:' .. lane, payload)
   if is_error(reply) then return reply.err end
   redis.call('ZREM', KEYS[1], entry)
   if lock then take(lock, jid, ARGV[2]) end
+  local queue = queue_of(lane)
   pushed[queue] = (pushed[queue] or 0) + 1
   return 'moved'
 end

@@ -1,7 +1,7 @@
 -- Puts new jobs on their queue, each with what goes with it: the lock of a unique job, the status of one that is
 -- followed. A unique job whose lock another holds is passed over. On a full server and on a damaged queue nothing is
 -- written, and the error goes to the caller.
--- KEYS[1] queue: the list
+-- KEYS[1] lane: the list
 -- KEYS[2] bell: the queue's bell
 -- KEYS[3] queues: the set of all queue names
 -- ARGV[1] name: the queue's name

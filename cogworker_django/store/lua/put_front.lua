@@ -1,5 +1,5 @@
 -- Puts raw jobs at the front of a queue, for basic mode, where no hash holds what was fetched.
--- KEYS[1] queue: the list
+-- KEYS[1] lane: the list
 -- KEYS[2] bell: the queue's bell
 -- KEYS[3] queues: the set of all queue names
 -- KEYS[4] nothing: a key that never exists

@@ -1,5 +1,5 @@
--- Reads the next part of a queue, newest first, going on from an earlier part although the queue has changed since.
--- KEYS[1] queue: the list
+-- Reads the next part of a lane, newest first, going on from an earlier part although it has changed since.
+-- KEYS[1] lane: the list
 -- ARGV[1] start: the position to go on from, 0 for the first part
 -- ARGV[2] known: length of the queue at the earlier part, empty for the first one
 -- ARGV[3] number: of jobs to look at

@@ -17,13 +17,14 @@
 -- ARGV[9...] tokens: at most 1,000, in descending order, so that the first is the next to run again
 -- RETURNS: nothing when it lives; else how many were moved, how many could not be, the queues put onto, the tokens to
 --   be buried
--- BUILDS: prefix .. queue:, bell:, careful: .. the queue named in the token; prefix .. orphanings: .. jid;
---   prefix .. signals: .. identity; prefix .. unique: .. digest
+-- BUILDS: prefix .. queue: .. the lane named in the token; prefix .. bell:, careful: .. its queue;
+--   prefix .. orphanings: .. jid; prefix .. signals: .. identity; prefix .. unique: .. digest
 --- include lib/ring
 --- include lib/forget_dead
 --- include lib/is_alive
 --- include lib/is_error
 --- include lib/keep_lock
+--- include lib/lanes
 local prefix, identity, most, border = ARGV[1], ARGV[2], tonumber(ARGV[4]), tonumber(ARGV[7])
 if is_alive(KEYS[2], KEYS[3], identity, ARGV[3]) then return false end
 
@@ -42,14 +43,15 @@ end
 local moved, failed, condemned, queues = 0, 0, {}, {}
 
 local function put_back(token)
-  local number, queue = string.match(token, '^(%d+):(.*)$')
+  local number, lane = string.match(token, '^(%d+):(.*)$')
   local job = redis.call('HGET', KEYS[1], token)
   if not job then return end
   local payload = tonumber(number) <= border and payload_of(job)
   local counter = payload and prefix .. 'orphanings:' .. payload.jid
   if counter and orphanings(counter) >= most then condemned[#condemned + 1] = token return end
-  if is_error(redis.pcall('RPUSH', prefix .. 'queue:' .. queue, job)) then failed = failed + 1 return end
+  if is_error(redis.pcall('RPUSH', prefix .. 'queue:' .. lane, job)) then failed = failed + 1 return end
   if counter then count(counter) end
+  local queue = queue_of(lane)
   queues[queue] = (queues[queue] or 0) + 1
   redis.call('HDEL', KEYS[1], token)
   keep_lock(prefix, job, ARGV[8])

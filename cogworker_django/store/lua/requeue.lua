@@ -7,22 +7,24 @@
 -- ARGV[2] lock_ttl: seconds that the lock of a unique job lasts from now on
 -- ARGV[3...] tokens: at most 1,000, in descending order
 -- RETURNS: how many were moved, then for each token that could not be moved the token and the error
--- BUILDS: prefix .. queue:, bell: .. the queue named in the token; prefix .. unique: .. digest
+-- BUILDS: prefix .. queue: .. the lane named in the token; prefix .. bell: .. its queue; prefix .. unique: .. digest
 --- include lib/ring
 --- include lib/keep_lock
+--- include lib/lanes
 local prefix, moved, rings, report = ARGV[1], 0, {}, {0}
 redis.call('DEL', KEYS[3])
 for i = 3, #ARGV do
   local token = ARGV[i]
-  local queue = string.match(token, '^%d+:(.*)$')
+  local lane = string.match(token, '^%d+:(.*)$')
   local job = redis.call('HGET', KEYS[1], token)
   if job then
-    local reply = redis.pcall('RPUSH', prefix .. 'queue:' .. queue, job)
+    local reply = redis.pcall('RPUSH', prefix .. 'queue:' .. lane, job)
     if type(reply) == 'table' and reply.err then
       report[#report + 1], report[#report + 2] = token, reply.err
     else
       redis.call('HDEL', KEYS[1], token)
       keep_lock(prefix, job, ARGV[2])
+      local queue = queue_of(lane)
       rings[queue] = (rings[queue] or 0) + 1
       moved = moved + 1
     end

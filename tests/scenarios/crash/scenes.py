@@ -108,6 +108,36 @@ def _damaged_keys(world: World) -> None:
     _naps(world)
 
 
+PRIORITIES = (0, 100, -100)
+
+
+def _prioritised(priority: int) -> dict[str, Any]:
+    """The field of a job that has a priority."""
+    return {"django_task": {"priority": priority}}
+
+
+def _priorities(world: World) -> None:
+    world.queue(*(world.raw("nap", 0.001, **_prioritised(priority)) for priority in PRIORITIES))
+    entry: Any = world.raw("nap", 0.001, retry_count=1, failed_at=1.0, **_prioritised(1))
+    world.redis.zadd(world.key("retry"), {entry: SOON})
+
+
+def _prioritised_orphans(world: World) -> None:
+    lanes = ("default|2", "default", "default|-2")
+    raws: dict[Any, Any] = {
+        f"{number}:{lane}": world.raw("nap", 0.001, **_prioritised(priority))
+        for number, (lane, priority) in enumerate(zip(lanes, (100, 0, -100), strict=True), start=1)
+    }
+    world.redis.hset(world.key(f"inprogress:{GONE}"), mapping=raws)
+    world.redis.hset(world.key("beats"), GONE, "1.0 2 2")
+
+
+def _push_prioritised(world: World) -> None:
+    client = runtime.current().client
+    for priority in PRIORITIES:
+        accepted(world, client.dispatch(client.prepare({"class": "nap", "args": [0.001]}, _prioritised(priority))))
+
+
 def _long_jobs(world: World) -> None:
     world.queue(*(world.raw("wait_for", str(world.gate)) for _ in range(2)), world.raw("nap", 0.001))
 
@@ -246,7 +276,10 @@ SCENES = (
     Scene(name="unique jobs that fail", prepare=_unique_failures),
     Scene(name="unique jobs of a dead process", prepare=_unique_orphans),
     Scene(name="periodic entries due", prepare=_periodic),
+    Scene(name="jobs with priorities", prepare=_priorities),
+    Scene(name="priorities of a dead process", prepare=_prioritised_orphans),
     Scene(name="push", prepare=_nothing, act=_push),
+    Scene(name="push with priorities", prepare=_nothing, act=_push_prioritised),
     Scene(name="unique push", prepare=_nothing, act=_push_unique),
     Scene(name="bulk push", prepare=_nothing, act=_push_bulk),
     Scene(name="scheduled push", prepare=_nothing, act=_push_later),
@@ -256,6 +289,7 @@ SCENES = (
     Scene(name="retry rescheduled", prepare=_waiting_retries, act=_reschedule),
     Scene(name="queue cleared", prepare=_naps, act=_clear, may_vanish=True),
     Scene(name="unique jobs cleared", prepare=_unique_jobs, act=_delete_unique, may_vanish=True),
+    Scene(name="lanes cleared", prepare=_priorities, act=_clear, may_vanish=True),
     Scene(name="queue paused and resumed", prepare=_naps, act=_pause, aftermath=_resume),
 )
 

@@ -16,9 +16,13 @@ import redis
 from django.conf import settings
 
 from cogworker_django import conf, runtime
+from cogworker_django.core.lanes import lane_of
 from cogworker_django.core.worker_options import WorkerOptions
-from cogworker_django.worker import logs
+from cogworker_django.process import logs
+from cogworker_django.process.commands import Commands
+from cogworker_django.process.service import Service
 from cogworker_django.worker.launcher import Launcher
+from cogworker_django.worker.reporter import Reporter
 from tests.scenarios.checker import Snapshot
 from tests.scenarios.ledger import VARIABLE, Ledger
 from tests.scenarios.waiting import eventually
@@ -82,8 +86,9 @@ class World:
         self.slots = self.unknown = len(entries)
 
     def queue(self, *raws: bytes) -> None:
-        """Puts jobs on their queue."""
-        self.redis.lpush(self.key("queue:default"), *raws)
+        """Puts jobs on their queue, each into its lane."""
+        for raw in raws:
+            self.redis.lpush(self.key(f"queue:{lane_of(json.loads(raw), 'default')}"), raw)
         self.redis.sadd(self.key("queues"), "default")
 
     def fork(self, body: Callable[[], None], name: str) -> int:
@@ -100,8 +105,11 @@ class World:
             before()
             options = WorkerOptions(concurrency=2, queues=(("default", 1),), fetch="reliable")
             entries = conf.load_entries(conf.load_config())
-            status = Launcher(runtime.current(), options, entries, before=_nothing, after=_nothing).run()
-            sys.exit(status)
+            commands = Commands()
+            commands.listen()
+            reporter = Reporter(commands, Service({}))
+            worker = Launcher(runtime.current(), options, entries, commands, reporter, before=_nothing, after=_nothing)
+            sys.exit(worker.run())
 
         return self.fork(work, name)
 

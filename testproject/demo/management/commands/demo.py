@@ -17,7 +17,7 @@ from demo.jobs import Flaky, Greeting, Slow, hopeless, import_row, punctual, tid
 from demo.models import Run
 from demo.proofs import NotProved, Proofs, told
 from demo.site import NAME, PASSWORD
-from demo.stage import Stage, stage
+from demo.stage import Stage, Swarm, stage
 
 CHECK_THRESHOLD = 2.0  # seconds: a killed process is noticed soon
 SHOW_THRESHOLD = 10.0
@@ -58,9 +58,7 @@ class Command(BaseCommand):
                 self._say(f"Pages      {opened.address}  (log in as {NAME} with the password {PASSWORD})")
                 self._say(f"Workers    {WORKERS} processes; their log follows. Ctrl-C stops all of it.")
                 self._push()
-                for _ in range(WORKERS):
-                    opened.start_worker()
-                self._wait(opened)
+                self._wait(opened.start_workers(WORKERS))
         except KeyboardInterrupt:
             self._say("All stopped.")
 
@@ -76,9 +74,9 @@ class Command(BaseCommand):
         tidy_up.perform_async("the attic")
         import_row.perform_bulk([(number,) for number in range(ROWS)])
 
-    def _wait(self, opened: Stage) -> None:
+    def _wait(self, swarm: Swarm) -> None:
         news = self._news()
-        while any(worker.runs for worker in opened.workers):
+        while swarm.runs:
             for line in next(news, ()):
                 self._say(line)
             time.sleep(LOOK)

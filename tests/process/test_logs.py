@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cogworker_django.worker import logs
+from cogworker_django.process import logs
 
 
 @contextmanager
