@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from cogworker_django.api.attempts import Attempt
 from cogworker_django.api.browse import LOOK, Place, Record, State, find, search
+from cogworker_django.api.cancelling import cancel
 from cogworker_django.api.jobsets import SetEntry
 from cogworker_django.api.snapshot import Snapshot, Wanted
 from cogworker_django.core import codec, times
@@ -119,6 +120,7 @@ class JobPage(Page):
             "status": status_facts(snapshot.status, rows, may),
             "percent": _percent(snapshot.status),
             "message": rows.mask.text(_text(snapshot.status.get("message")), secrets) if may.view_arguments else "",
+            "can_cancel": where.state == RUNNING,
             "can_retry": isinstance(where.place, Place) and where.state != State.ENQUEUED and bool(item.get("queue")),
             "can_kill": where.state in (State.SCHEDULED, State.RETRYING),
             "can_reschedule": where.state in (State.SCHEDULED, State.RETRYING, State.DEAD),
@@ -130,6 +132,8 @@ class JobPage(Page):
         """Do what a button says with this job."""
         self.may(access.JOBS)
         key, name = request.POST.get("key", ""), request.POST.get("do", "")
+        if name == "cancel":
+            return self._cancel(kwargs["jid"])
         if name != "reschedule":
             return act_on_jobs(self, name, [key] if key else [], self.links.to("job", kwargs["jid"]))
         try:
@@ -138,6 +142,16 @@ class JobPage(Page):
             return self.done(Notice("danger", str(error)))
         outcome = act([key], lambda job: isinstance(job, SetEntry) and job.reschedule(when))
         return self.done(*outcome.notices(rescheduled), to=self.links.to("job", kwargs["jid"]))
+
+    def _cancel(self, jid: str) -> HttpResponseBase:
+        """Cancel a job that runs; one that is over by now is left alone."""
+        lines = [_("A coroutine is cancelled. Any other job ends only when it asks whether it was cancelled.")]
+        asked_back = self.confirmed(_("Cancel the job?"), lines, _("Cancel the job"))
+        if asked_back is not None:
+            return asked_back
+        if not cancel(jid):
+            return self.done(Notice("warning", _("The job is over by now. Nothing was changed.")))
+        return self.done(Notice("success", _("The job was cancelled, or its worker was told to.")))
 
     def _unknown(self, snapshot: Snapshot, jid: str, where: Where) -> HttpResponse:
         context = {
@@ -274,7 +288,7 @@ def status_facts(status: Mapping[str, Any], rows: Rows, may: May) -> list[tuple[
 def told_state(status: Mapping[str, Any]) -> str:
     """Say where a job stands by its status alone."""
     words = {"queued": _("Queued"), "working": _("Working"), "retrying": _("Retrying"), "complete": _("Complete")}
-    return {**words, "failed": _("Failed")}.get(str(status.get("status")), _("Gone"))
+    return {**words, "failed": _("Failed"), "cancelled": _("Cancelled")}.get(str(status.get("status")), _("Gone"))
 
 
 def part_of(page: Page, text: str) -> Part:
