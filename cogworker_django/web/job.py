@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.utils.translation import gettext as _
 
 from cogworker_django.api.attempts import Attempt
-from cogworker_django.api.browse import LOOK, Place, Record, State, find, search
+from cogworker_django.api.browse import Place, State
+from cogworker_django.api.cancelling import cancel
 from cogworker_django.api.jobsets import SetEntry
 from cogworker_django.api.snapshot import Snapshot, Wanted
 from cogworker_django.core import codec, times
-from cogworker_django.core.errors import RedisRefused
 from cogworker_django.web import access
 from cogworker_django.web.access import May
 from cogworker_django.web.job_actions import act, rescheduled, wanted_time
 from cogworker_django.web.jobs import LABELS, RUNNING, TONES, act_on_jobs
+from cogworker_django.web.locating import Where, locate
 from cogworker_django.web.notices import Notice
 from cogworker_django.web.page import Page
 from cogworker_django.web.rows import Rows, attempt_of
@@ -26,11 +27,9 @@ from cogworker_django.web.wording import count, duration
 
 PART = 30_000  # characters of arguments shown at once
 LINES = 200
-QUEUES_SEARCHED = 5
 PLAIN = ("class", "args", "kwargs", "jid", "queue", "error_class", "error_message", "backtrace", "raw_payload")
 """Fields of a payload that have a place of their own on the page."""
 TIMES = ("at", "created_at", "enqueued_at", "failed_at", "first_failed_at", "update_time")
-OF_STATUS = {"queued": State.ENQUEUED, "working": RUNNING, "retrying": State.RETRYING, "failed": State.DEAD}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,21 +66,6 @@ class Part:
     previous: str = ""
 
 
-@dataclass(kw_only=True, slots=True)
-class Where:
-    """Where the job was found."""
-
-    state: str = ""
-    """Empty when it is in none of the places that were looked at."""
-    place: Place | None = None
-    item: Mapping[str, Any] = field(default_factory=dict)
-    score: float | None = None
-    identity: str = ""
-    run_at: float | None = None
-    complete: bool = True
-    """Whether every place was looked at to its end."""
-
-
 class JobPage(Page):
     """The page of one job."""
 
@@ -115,10 +99,11 @@ class JobPage(Page):
             "error_message": rows.mask.text(_text(item.get("error_message")), secrets) if may.view_arguments else "",
             "arguments": self._arguments(rows, where.item, may) if where.item else None,
             "omitted": bool(where.item.get("args_omitted")),
-            "fields": fields_of(where.item, rows, may),
-            "status": status_facts(snapshot.status, rows, may),
+            "fields": fields_of(where.item, rows, may, secrets),
+            "status": status_facts(snapshot.status, rows, may, secrets),
             "percent": _percent(snapshot.status),
             "message": rows.mask.text(_text(snapshot.status.get("message")), secrets) if may.view_arguments else "",
+            "can_cancel": where.state == RUNNING,
             "can_retry": isinstance(where.place, Place) and where.state != State.ENQUEUED and bool(item.get("queue")),
             "can_kill": where.state in (State.SCHEDULED, State.RETRYING),
             "can_reschedule": where.state in (State.SCHEDULED, State.RETRYING, State.DEAD),
@@ -130,6 +115,8 @@ class JobPage(Page):
         """Do what a button says with this job."""
         self.may(access.JOBS)
         key, name = request.POST.get("key", ""), request.POST.get("do", "")
+        if name == "cancel":
+            return self._cancel(kwargs["jid"])
         if name != "reschedule":
             return act_on_jobs(self, name, [key] if key else [], self.links.to("job", kwargs["jid"]))
         try:
@@ -138,6 +125,16 @@ class JobPage(Page):
             return self.done(Notice("danger", str(error)))
         outcome = act([key], lambda job: isinstance(job, SetEntry) and job.reschedule(when))
         return self.done(*outcome.notices(rescheduled), to=self.links.to("job", kwargs["jid"]))
+
+    def _cancel(self, jid: str) -> HttpResponseBase:
+        """Cancel a job that runs; one that is over by now is left alone."""
+        lines = [_("A coroutine is cancelled. Any other job ends only when it asks whether it was cancelled.")]
+        asked_back = self.confirmed(_("Cancel the job?"), lines, _("Cancel the job"))
+        if asked_back is not None:
+            return asked_back
+        if not cancel(jid):
+            return self.done(Notice("warning", _("The job is over by now. Nothing was changed.")))
+        return self.done(Notice("success", _("The job was cancelled, or its worker was told to.")))
 
     def _unknown(self, snapshot: Snapshot, jid: str, where: Where) -> HttpResponse:
         context = {
@@ -159,60 +156,6 @@ class JobPage(Page):
         if shown.kwargs:
             text += "\n" + codec.pretty(shown.kwargs)
         return part_of(self, text)
-
-
-def locate(snapshot: Snapshot, jid: str, at: str) -> Where:
-    """Find a job: where the link says, among what runs, or by a short search of each place.
-
-    Args:
-        snapshot: with what runs, and the job's status.
-        jid: its id.
-        at: where it was seen.
-    """
-    try:
-        place = Place.read(at)
-        job = find(place)
-    except (ValueError, RedisRefused):
-        job = None
-    else:
-        if job is not None and job.jid == jid:
-            return _found(place, job)
-    for identity, work in snapshot.work:
-        item = work.get("payload")
-        if isinstance(item, dict) and item.get("jid") == jid:
-            return Where(state=RUNNING, item=item, identity=identity, run_at=times.told(work.get("run_at")))
-    return _searched(snapshot, jid)
-
-
-def _searched(snapshot: Snapshot, jid: str) -> Where:
-    complete = True
-    for place in _places(snapshot):
-        try:
-            leaf = search(place, jid, 5, LOOK)
-        except RedisRefused:
-            continue
-        for where, job in leaf.jobs:
-            if job.jid == jid:
-                return _found(where, job)
-        complete = complete and leaf.more is None
-    return Where(complete=complete)
-
-
-def _places(snapshot: Snapshot) -> list[Place]:
-    """Where the job may be: what its status says comes first, and nothing else when it says that it has ended well."""
-    told = snapshot.status.get("status")
-    if told == "complete":
-        return []
-    filled, queue = [each.name for each in snapshot.queues if each.size], snapshot.status.get("queue")
-    names = [queue] if queue in filled else filled[:QUEUES_SEARCHED]
-    places = [Place(state=State.ENQUEUED, queue=name) for name in names]
-    places += [Place(state=state) for state in (State.RETRYING, State.SCHEDULED, State.DEAD)]
-    return sorted(places, key=lambda place: place.state != OF_STATUS.get(str(told)))
-
-
-def _found(place: Place, job: Record) -> Where:
-    score = job.score if isinstance(job, SetEntry) else None
-    return Where(state=place.state, place=place, item=job.item, score=score)
 
 
 def timeline(where: Where, snapshot: Snapshot) -> list[Step]:
@@ -251,7 +194,7 @@ def attempt_row(attempt: Attempt, rows: Rows, may: May, secrets: tuple[str, ...]
     )
 
 
-def fields_of(item: Mapping[str, Any], rows: Rows, may: May) -> list[tuple[str, Any, bool]]:
+def fields_of(item: Mapping[str, Any], rows: Rows, may: May, secrets: tuple[str, ...]) -> list[tuple[str, Any, bool]]:
     """Return what else a payload says: name, value, and whether the value is a time."""
     found: list[tuple[str, Any, bool]] = []
     for name, value in item.items():
@@ -261,20 +204,23 @@ def fields_of(item: Mapping[str, Any], rows: Rows, may: May) -> list[tuple[str, 
         if told is not None:
             found.append((name, told, True))
         elif may.view_arguments or name in ("retry", "retry_count", "unique_digest", "periodic_name"):
-            found.append((name, codec.encode(rows.mask.value({name: value})[name]).decode()[:1_000], False))
+            shown = codec.encode(rows.mask.value({name: value})[name]).decode()
+            found.append((name, rows.mask.text(shown, secrets)[:1_000], False))
     return found
 
 
-def status_facts(status: Mapping[str, Any], rows: Rows, may: May) -> list[tuple[str, Any, bool]]:
+def status_facts(
+    status: Mapping[str, Any], rows: Rows, may: May, secrets: tuple[str, ...]
+) -> list[tuple[str, Any, bool]]:
     """Return what a job has told about itself, as `fields_of`."""
     hidden = ("class", "queue", "status", "error_class", "error_message", "pct", "message")
-    return fields_of({name: value for name, value in status.items() if name not in hidden}, rows, may)
+    return fields_of({name: value for name, value in status.items() if name not in hidden}, rows, may, secrets)
 
 
 def told_state(status: Mapping[str, Any]) -> str:
     """Say where a job stands by its status alone."""
     words = {"queued": _("Queued"), "working": _("Working"), "retrying": _("Retrying"), "complete": _("Complete")}
-    return {**words, "failed": _("Failed")}.get(str(status.get("status")), _("Gone"))
+    return {**words, "failed": _("Failed"), "cancelled": _("Cancelled")}.get(str(status.get("status")), _("Gone"))
 
 
 def part_of(page: Page, text: str) -> Part:

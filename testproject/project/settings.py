@@ -91,5 +91,7 @@ LOGGING = {
     "loggers": {
         "demo": {"handlers": ["stdout"], "level": "INFO"},
         "cogworker": {"handlers": ["stdout"], "level": "INFO"},
+        # Who pressed which button is not what the demonstration tells.
+        "cogworker.web": {"level": "WARNING"},
     },
 }

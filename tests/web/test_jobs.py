@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.stores import scored
+from tests.stores import raw_job, scored
 from tests.web.conftest import Login
 from tests.web.pages import Pages, keys_in
 
@@ -213,6 +213,19 @@ def test_a_running_job_shows_where_it_runs(root: Pages) -> None:
     text = root.text(f"jobs/{jid(5)}/")
     assert "Running" in text and "Started by web1:77:abc" in text
     assert "Delete" not in text
+
+
+def test_a_running_job_is_cancelled_after_a_question(root: Pages) -> None:
+    raw = raw_job(jid(5))
+    job = {"class": "a.B", "jid": jid(5), "args": [1], "queue": "default"}
+    root.beat(work=[{"thread": "t", "queue": "default", "run_at": 1e9, "payload": job}])
+    root.redis.hset("t:inprogress:web1:77:abc", "1:default", raw)
+    assert "Cancel the job" in root.text(f"jobs/{jid(5)}/")
+    assert "Cancel the job?" in root.post(f"jobs/{jid(5)}/", status=200, do="cancel")
+    assert "its worker was told to" in root.post(f"jobs/{jid(5)}/", do="cancel", confirmed="1")
+    assert root.redis.lrange("t:signals:web1:77:abc", 0, -1) != []
+    root.redis.delete("t:inprogress:web1:77:abc")
+    assert "over by now" in root.post(f"jobs/{jid(5)}/", do="cancel", confirmed="1")
 
 
 @pytest.mark.parametrize(("given", "minutes"), [("5", 5), ("0", 1), ("99999999", 10_080), ("-3", 1)])

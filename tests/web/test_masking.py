@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import json
+import re
 from typing import Any
 
 import pytest
 
 from cogworker_django.core.registry import Registry
 from cogworker_django.web.masking import MASK, Mask
+from tests.web.pages import MOUNT, Pages
 
 NAMES = ("password", "token", "api_key")
 
@@ -75,3 +78,40 @@ def test_what_redact_returns_counts_and_nothing_is_shown_when_it_fails() -> None
     assert "failed" in Mask(NAMES, broken, Registry()).arguments("a.B", ["hidden"], {"token": "x"}).compact
     unencodable: Any = lambda *_: ([object()], {})  # noqa: E731
     assert "failed" in Mask(NAMES, unencodable, Registry()).arguments("a.B", [1], {"token": "x"}).compact
+
+
+def test_a_planted_secret_is_on_no_page(root: Pages) -> None:
+    """Walked from the first page on, as somebody who may see arguments."""
+    secret = "S3CR3T-value"
+    fields: dict[str, Any] = {"args": [{"password": secret}, [{"Api_Key": [secret]}]], "kwargs": {"my_token": secret}}
+    error: dict[str, Any] = {"error_class": "KeyError", "error_message": f"no key {secret}", "retry_count": 1}
+    for number, key in enumerate(("retry", "dead", "schedule")):
+        root.add(key, number, 1e9, **fields, **error, token=secret)
+        attempt = {
+            "attempt": 1,
+            "failed_at": 5.0,
+            "outcome": "retry",
+            "error_class": "E",
+            "error_message": f"at {secret}",
+        }
+        root.redis.rpush(f"t:job_attempts:{number:024}", json.dumps(attempt | {"backtrace": [f"x = '{secret}'"]}))
+        status = {"status": "retrying", "message": f"with {secret}", "result": {"token": secret, "said": secret}}
+        root.redis.set(f"t:status:{number:024}", json.dumps(status | {"queue": "default", "class": "a.B"}))
+    root.push(7, **fields)
+    job = {"class": "a.B", "jid": "running", "queue": "default", **fields}
+    root.beat(work=[{"thread": "t", "queue": "default", "run_at": 1e9, "payload": job}])
+    shown = {"cron": "* * * * *", "timezone": "UTC", "job": "a.B", "args": fields["args"], "kwargs": fields["kwargs"]}
+    root.redis.hset("t:periodic:entries", "entry", json.dumps(shown))
+    run = {"jid": "r", "class": "a.B", "queue": "q", "status": "failed", "finished_at": 5.0, "backtrace": [secret]}
+    for name in ("all", "failed"):
+        root.redis.rpush(f"t:history:{name}", json.dumps(run | fields | error))
+    todo, seen = [MOUNT], set[str]()
+    while todo:
+        path = todo.pop()
+        if path in seen or len(seen) > 150:
+            continue
+        seen.add(path)
+        page = root.browser.get(path).content.decode()
+        assert secret not in page, path
+        todo += [link.replace("&amp;", "&") for link in re.findall(r'href="([^"#]+)', page) if link.startswith(MOUNT)]
+    assert len(seen) > 40
