@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 import redis
@@ -105,7 +106,12 @@ def test_only_the_newest_commands_wait(store: Store, redis_client: redis.Redis) 
 
 def test_only_what_contains_the_text_is_found_in_a_processs_hands(store: Store, redis_client: redis.Redis) -> None:
     """To the letter, wherever it stands; a damaged hash is told of."""
-    held = {"1:default": "a.c in front", "2:default": "abc", "3:default": "at the end a.c", "4:default": "%"}
+    held: dict[Any, Any] = {
+        "1:default": "a.c in front",
+        "2:default": "abc",
+        "3:default": "at the end a.c",
+        "4:default": "%",
+    }
     redis_client.hset("t:inprogress:x", mapping=held)
     key = store.keys.in_progress("x")
     assert sorted(store.gateway.run("find_held", (key,), ("a.c",))) == [b"a.c in front", b"at the end a.c"]
