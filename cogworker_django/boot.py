@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import gc
+import logging
 import os
+import threading
 
 from cogworker_django import conf, connections, reloading, runtime
 from cogworker_django.core.errors import CogworkerError, ConfigurationError
@@ -20,6 +22,8 @@ from cogworker_django.swarm.plan import SwarmPlan
 from cogworker_django.swarm.supervisor import Supervisor
 from cogworker_django.worker.launcher import Launcher
 from cogworker_django.worker.reporter import Reporter
+
+logger = logging.getLogger("cogworker")
 
 
 class Boot:
@@ -45,7 +49,7 @@ class Boot:
         """
         runtime.install(functools.partial(conf.build_runtime, concurrency=self._options.concurrency))
         if self._options.reload and not reloading.is_inner():
-            return reloading.follow()
+            return reloading.follow(self._hangup)
         self._board = Board()
         self._door = self._open_door()
         self._service = Service(os.environ)
@@ -64,7 +68,7 @@ class Boot:
         try:
             return Door(address, self._board)
         except OSError as error:
-            reason = os.strerror(error.errno) if error.errno else error
+            reason = error.strerror or error
             raise fault("--health", f"nobody can listen on {address}: {reason}.") from None
 
     def _single(self) -> int:
@@ -89,6 +93,7 @@ class Boot:
             tag=self._options.tag,
         )
         connections.close_all()
+        _tell_of_threads()
         # What is here now is left alone by the collector, in each child too: pages that nobody writes stay shared.
         gc.collect()
         gc.freeze()
@@ -105,7 +110,8 @@ class Boot:
             raise fault("--max-rss", f"{limit} MiB is too little: a process takes {taken} MiB before its first job.")
 
     def _child(self, link: Link, commands: Commands, slot: int, quiet: bool) -> int:
-        reporter = Reporter(commands, self._service, link=link, slot=slot, tag=self._options.tag)
+        # The parent speaks to the service manager: it knows of all.
+        reporter = Reporter(commands, Service({}), link=link, slot=slot, tag=self._options.tag)
         try:
             return self._work(commands, reporter, quiet=quiet)
         except CogworkerError as error:
@@ -125,3 +131,13 @@ class Boot:
             after=connections.after_job,
         )
         return launcher.run()
+
+
+def _tell_of_threads() -> None:
+    names = [thread.name for thread in threading.enumerate() if thread is not threading.main_thread()]
+    if names:
+        logger.info(
+            "swarm: the project has started threads, which the processes do not have, and what a thread has locked at "
+            "a fork stays locked there: %s",
+            ", ".join(names),
+        )

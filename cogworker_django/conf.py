@@ -70,7 +70,9 @@ def load_hooks(config: Config) -> Hooks:
     """
     problems = Problems()
     client = imported_middleware(config.client_middleware, f'{PLACE}["CLIENT_MIDDLEWARE"]', CLIENT_ARGUMENTS, problems)
-    server = imported_middleware(config.server_middleware, f'{PLACE}["SERVER_MIDDLEWARE"]', SERVER_ARGUMENTS, problems)
+    server = imported_middleware(
+        config.server_middleware, f'{PLACE}["SERVER_MIDDLEWARE"]', SERVER_ARGUMENTS, problems, asynchronous=True
+    )
     handlers = imported_handlers(config.death_handlers, f'{PLACE}["DEATH_HANDLERS"]', problems)
     problems.check()
     return Hooks(client_chain=Chain(client), server_chain=Chain(server), death_handlers=handlers)

@@ -18,7 +18,8 @@ from typing import Any
 
 from django.utils import autoreload
 
-from cogworker_django.process.commands import CHANGED, Commands
+from cogworker_django.process.commands import CHANGED, STOP, Commands
+from cogworker_django.swarm.reaper import described
 
 logger = logging.getLogger("cogworker")
 
@@ -26,7 +27,7 @@ CODE_CHANGED = 3
 """The exit status of a worker that has stopped for new code."""
 RELAYED = (signal.SIGTERM, signal.SIGHUP, signal.SIGTSTP, signal.SIGTTIN)
 LOOK = 1.0
-"""Seconds between two looks at the files while the code is broken."""
+"""Seconds between two looks: at the files while the code is broken, and whether the outer process is there."""
 
 
 def is_inner() -> bool:
@@ -56,52 +57,79 @@ def watch(commands: Commands) -> None:
     threading.Thread(
         target=reloader.run, args=(threading.main_thread(),), name="cogworker-reloader", daemon=True
     ).start()
+    threading.Thread(target=_stay, args=(os.getppid(), commands), name="cogworker-outer", daemon=True).start()
 
 
-def follow() -> int:
+def _stay(outer: int, commands: Commands) -> None:
+    """Stop when the outer process is gone: nobody could stop this one from the terminal then."""
+    while os.getppid() == outer:
+        time.sleep(LOOK)
+    logger.warning("the outer process is gone")
+    commands.put(STOP)
+
+
+def follow(hangup: str) -> int:
     """Run the worker in a process of its own, and again whenever it has stopped for new code.
 
+    Args:
+        hangup: what a HUP asks for.
+
     Returns:
-        The exit status of the last one.
+        The exit status of the last one; 0 when it was told to stop and did.
     """
-    return _Follower().run()
+    return _Follower(hangup).run()
 
 
 class _Follower:
     """The outer process."""
 
-    def __init__(self) -> None:
+    def __init__(self, hangup: str) -> None:
         self._inner: subprocess.Popen[bytes] | None = None
-        self._told_to_stop = False
+        self._stops = {signal.SIGTERM, signal.SIGINT} | ({signal.SIGHUP} if hangup == STOP else set())
+        self._told: list[int] = []
+        """The signals that have told it to stop."""
 
     def run(self) -> int:
         for number in RELAYED:
             signal.signal(number, self._relay)
         signal.signal(signal.SIGINT, self._interrupted)
-        environ = {**os.environ, autoreload.DJANGO_AUTORELOAD_ENV: "true"}
-        while True:
+        # A restart is asked of swarms only, and this would be the end of it.
+        signal.signal(signal.SIGUSR2, signal.SIG_IGN)
+        while not self._told:
             known = _times()
-            self._inner = subprocess.Popen(autoreload.get_child_arguments(), env=environ, close_fds=False)
-            status = self._inner.wait()
-            if status not in (0, CODE_CHANGED) and not self._told_to_stop:
-                logger.error("the worker has ended with status %d; it starts again when a file changes", status)
+            status = self._run_once()
+            if self._told:
+                # Stopped before it heard signals, or while it stopped for new code: as it was told either way.
+                return 0 if status == CODE_CHANGED or -status in self._stops else status
+            if status == 0:
+                return 0
+            if status != CODE_CHANGED:
+                logger.error("the worker has ended %s; it starts again when a file changes", described(status))
                 self._wait_for_change(known)
-            if status == 0 or self._told_to_stop:
-                return status
+        return 0
+
+    def _run_once(self) -> int:
+        environ = {**os.environ, autoreload.DJANGO_AUTORELOAD_ENV: "true"}
+        self._inner = subprocess.Popen(autoreload.get_child_arguments(), env=environ, close_fds=False)
+        if self._told:
+            # While it was started: nobody has told it.
+            self._inner.terminate()
+        return self._inner.wait()
 
     def _relay(self, number: int, _frame: FrameType | None) -> None:
-        self._told_to_stop = self._told_to_stop or number in (signal.SIGTERM, signal.SIGHUP)
+        self._told += [number] * (number in self._stops)
         if self._inner is not None:
             self._inner.send_signal(number)
 
     def _interrupted(self, number: int, frame: FrameType | None) -> None:
-        self._told_to_stop = True
-        # From a terminal, the worker has heard it too; twice would mean at once.
-        if not sys.stdin.isatty():
+        if sys.stdin.isatty():
+            # From a terminal, the worker has heard it too; twice would mean at once.
+            self._told.append(number)
+        else:
             self._relay(number, frame)
 
     def _wait_for_change(self, known: dict[Path, float]) -> None:
-        while not self._told_to_stop and _times() == known:
+        while not self._told and _times() == known:
             time.sleep(LOOK)
 
 

@@ -36,6 +36,9 @@ TEMPLATES = [
 ROOT_URLCONF = "tests.web.urls"
 STATIC_URL = "/static/"
 LOGIN_URL = "/login/"
+# People and their sessions are in no database.
+AUTHENTICATION_BACKENDS = ["tests.web.people.Memory"]
+SESSION_ENGINE = "django.contrib.sessions.backends.signed_cookies"
 ALLOWED_HOSTS = ["*"]
 DATABASES = {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}}
 USE_TZ = True

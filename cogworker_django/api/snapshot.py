@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from cogworker_django.api.door import opened
+from cogworker_django.store.process_reader import ProcessState
 from cogworker_django.store.queue_state import QueueState
 from cogworker_django.store.snapshot import Snapshot, Wanted
 from cogworker_django.store.store import Store
 
-__all__ = ["QueueState", "Snapshot", "Wanted", "look"]
+__all__ = ["ProcessState", "QueueState", "Snapshot", "Wanted", "look"]
 
 NOTHING = Wanted()
 

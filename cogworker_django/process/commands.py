@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import queue
 import signal
 from collections.abc import Mapping
 from types import FrameType
+from typing import Any
 
 STOP, STOP_NOW, QUIET, RESUME, DUMP = "stop", "stop now", "quiet", "resume", "dump"
 RESTART, REOPEN, RETIRE, FULL, CHANGED = "restart", "reopen", "retire", "full", "changed"
@@ -34,6 +36,9 @@ class Commands:
         # The only queue that a signal handler may put into (style anchors, part 5).
         self._waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
         self.put = self._waiting.put
+        self._process = 0
+        self._before: dict[int, Any] = {}
+        """What each signal did before this process listened."""
 
     def get(self, seconds: float = 0.0) -> str | None:
         """Take the next command.
@@ -51,10 +56,12 @@ class Commands:
 
     def listen(self) -> None:
         """Begin to hear signals; on the main thread."""
+        self._process = os.getpid()
         for number, command in self._signals.items():
             # Below `nohup` it is ignored, and stays so.
             if number != signal.SIGHUP or command == REOPEN or signal.getsignal(number) != signal.SIG_IGN:
-                signal.signal(number, self._on_signal)
+                self._before[number] = signal.signal(number, self._on_signal)
+        os.register_at_fork(after_in_child=self._leave_to_others)
 
     def ignore(self) -> None:
         """Hear no more signals.
@@ -65,4 +72,16 @@ class Commands:
             signal.signal(number, signal.SIG_IGN)
 
     def _on_signal(self, number: int, _frame: FrameType | None) -> None:
-        self._waiting.put(self._signals[signal.Signals(number)])
+        if os.getpid() == self._process:
+            self._waiting.put(self._signals[signal.Signals(number)])
+            return
+        # It came to a fork before that could give its signals back.
+        self._leave_to_others()
+        os.kill(os.getpid(), number)
+
+    def _leave_to_others(self) -> None:
+        """In a fork, which is no worker: a signal does there what it did before. A job that ends the processes which it
+        has forked, as pools of `multiprocessing` do, would otherwise wait for them for ever.
+        """
+        for number, handler in self._before.items():
+            signal.signal(number, handler)

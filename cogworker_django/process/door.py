@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+import os
 import selectors
 import socket
 import threading
@@ -40,6 +40,8 @@ class Door:
         self._listening = socket.create_server((address.host, address.port), family=family)
         self._listening.setblocking(False)
         self._visitors: dict[socket.socket, _Visit] = {}
+        self._shut_until: float | None = None
+        """While there is no descriptor for one visitor more, on the monotonic clock."""
 
     def open(self, selector: selectors.BaseSelector) -> None:
         """Have a loop watch the door: what it selects holds, as its data, what to call."""
@@ -50,6 +52,8 @@ class Door:
         """Answer from a thread of its own, for as long as the process lives."""
         selector = selectors.PollSelector()
         self.open(selector)
+        # What a job forks and leaves behind must not keep the address from the next worker.
+        os.register_at_fork(after_in_child=self.close)
         threading.Thread(target=self._loop, args=(selector,), name="cogworker-health", daemon=True).start()
 
     def close(self) -> None:
@@ -59,8 +63,11 @@ class Door:
             visitor.close()
 
     def show_out(self) -> None:
-        """Close the connections that have taken too long."""
+        """Close the connections that have taken too long, and open the door again if it was shut."""
         now = time.monotonic()
+        if self._shut_until is not None and now >= self._shut_until:
+            self._shut_until = None
+            self._selector.register(self._listening, selectors.EVENT_READ, self._let_in)
         for visitor in [visitor for visitor, visit in self._visitors.items() if visit.until < now]:
             self._leave(visitor)
 
@@ -71,14 +78,21 @@ class Door:
             self.show_out()
 
     def _let_in(self) -> None:
-        with contextlib.suppress(OSError):
+        try:
             visitor, _ = self._listening.accept()
-            if len(self._visitors) >= MOST_VISITORS:
-                visitor.close()
-                return
-            visitor.setblocking(False)
-            self._visitors[visitor] = _Visit()
-            self._selector.register(visitor, selectors.EVENT_READ, lambda: self._hear(visitor))
+        except (BlockingIOError, ConnectionError):
+            return
+        except OSError:
+            # Too many open files, most likely: who knocks stays there, and would wake the loop again at once.
+            self._selector.unregister(self._listening)
+            self._shut_until = time.monotonic() + LOOK
+            return
+        if len(self._visitors) >= MOST_VISITORS:
+            visitor.close()
+            return
+        visitor.setblocking(False)
+        self._visitors[visitor] = _Visit()
+        self._selector.register(visitor, selectors.EVENT_READ, lambda: self._hear(visitor))
 
     def _hear(self, visitor: socket.socket) -> None:
         visit = self._visitors[visitor]

@@ -6,7 +6,7 @@ A pair of sockets, one JSON message a line. Each side finds the other one gone b
 from __future__ import annotations
 
 import socket
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -31,7 +31,7 @@ class Full(msgspec.Struct, frozen=True, tag="full"):
 class Leaving(msgspec.Struct, frozen=True, tag="leaving"):
     """A child leaves for good."""
 
-    reason: str
+    reason: Literal["retired", "drained"]
 
 
 class Refused(msgspec.Struct, frozen=True, tag="refused"):
@@ -86,6 +86,34 @@ class Link:
         """Send a message; dropped when the other side does not read and when it is gone."""
         if len(self._unsent) < MOST_BYTES:
             self._unsent += msgspec.json.encode(message) + b"\n"
+        self._send()
+
+    def offer(self, message: Message) -> bool:
+        """Send a message that the next one of its kind replaces, but not on top of what waits to be sent.
+
+        Returns:
+            Whether it was sent.
+        """
+        self._send()
+        if self._unsent:
+            return False
+        self.say(message)
+        return True
+
+    def hear(self) -> list[Message]:
+        """Take what the other side has said since the last time."""
+        self._read()
+        *lines, self._heard = self._heard.split(b"\n")
+        if len(self._heard) >= MOST_BYTES:
+            # It is no message of ours; kept, it would keep all others from being read.
+            self._heard = b""
+        return [message for message in map(_read_message, lines) if message is not None]
+
+    def close(self) -> None:
+        """Close this end."""
+        self._wire.close()
+
+    def _send(self) -> None:
         try:
             self._unsent = self._unsent[self._wire.send(self._unsent) :]
         except BlockingIOError:
@@ -93,16 +121,6 @@ class Link:
         except OSError:
             # What it has said before it went is still to be heard: only the end of that says that it is gone.
             self._unsent = b""
-
-    def hear(self) -> list[Message]:
-        """Take what the other side has said since the last time."""
-        self._read()
-        *lines, self._heard = self._heard.split(b"\n")
-        return [message for message in map(_read_message, lines) if message is not None]
-
-    def close(self) -> None:
-        """Close this end."""
-        self._wire.close()
 
     def _read(self) -> None:
         while len(self._heard) < MOST_BYTES:

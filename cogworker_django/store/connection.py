@@ -9,6 +9,7 @@ from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
+from weakref import WeakSet
 
 import redis
 from redis.backoff import NoBackoff
@@ -29,6 +30,10 @@ ANNOUNCEMENTS = "redis.maint_notifications"
 """The module of newer clients that lets servers announce their maintenance."""
 SPARE = 5
 """Connections beyond one per thread: heartbeat, scheduler, recovery and two to spare (reference, section 1)."""
+
+
+_met: WeakSet[redis.ConnectionPool] = WeakSet()
+"""The pools that were found before a fork: what is frozen then, as the parent of a swarm does, is found only once."""
 
 
 def connect(target: RedisTarget, *, connections: int, timeout: float = TIMEOUT) -> redis.Redis:
@@ -71,9 +76,10 @@ def close_everything() -> None:
     """Closes every connection to a Redis that this process holds, whoever has opened it: before a fork, since a
     socket that two processes hold is nobody's (case B080). A pool opens a new one for who asks.
     """
-    for known in gc.get_objects():
-        if isinstance(known, redis.ConnectionPool):
-            known.disconnect()
+    # Not `isinstance`, which asks the object: a lazy one would be made for it, a dead proxy would be an error.
+    _met.update(known for known in gc.get_objects() if issubclass(type(known), redis.ConnectionPool))
+    for pool in list(_met):
+        pool.disconnect()
 
 
 def greet(connection: Any) -> None:

@@ -87,6 +87,14 @@ class Keys:
         """Remembers a form that was sent; expires."""
         return f"{self.prefix}web:once:{token}"
 
+    def operation(self, name: str) -> str:
+        """The record of an operation over all jobs that match; expires."""
+        return f"{self.prefix}web:operation:{name}"
+
+    def operation_lease(self, name: str) -> str:
+        """Held by the step that is at an operation; expires."""
+        return f"{self.prefix}web:operation_lease:{name}"
+
     def status(self, jid: str) -> str:
         """Where a job stands; expires."""
         return f"{self.prefix}status:{jid}"

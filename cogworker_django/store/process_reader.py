@@ -10,13 +10,14 @@ from typing import Any
 
 from cogworker_django.core import codec, times
 from cogworker_django.core.errors import UnreadablePayload
+from cogworker_django.core.names import CANCEL
 from cogworker_django.store import replies
 from cogworker_django.store.gateway import Gateway
 from cogworker_django.store.jobset_reader import jid_of, stored_text
 
 AT_ONCE = 200  # processes read in one round trip
 SIGNALS_KEPT = 86_400  # seconds that a command waits for its process
-SIGNALS_MOST = 16  # commands that wait at most, the newest
+SIGNALS_MOST = 1_000  # commands that wait at most, the newest
 
 
 class Signal(StrEnum):
@@ -129,6 +130,15 @@ class ProcessReader:
         lengths = replies.each(self._gateway, [("HLEN", self._keys.in_progress(name)) for name in identities])
         return {name: int(replies.or_else(length, 0)) for name, length in zip(identities, lengths, strict=True)}
 
+    def cancel(self, identity: str, jid: str) -> None:
+        """Leave the command for a process to cancel a job that it holds.
+
+        Args:
+            identity: of the process.
+            jid: of the job.
+        """
+        self._leave(identity, f"{CANCEL}{jid}")
+
     def signal(self, identity: str, signal: Signal) -> None:
         """Leave a command for a process. It waits up to a day, also while the process is out of touch.
 
@@ -136,8 +146,10 @@ class ProcessReader:
             identity: of the process.
             signal: the command.
         """
-        args = (str(signal), SIGNALS_KEPT, SIGNALS_MOST)
-        self._gateway.run("signal", (self._keys.signals(identity),), args)
+        self._leave(identity, str(signal))
+
+    def _leave(self, identity: str, command: str) -> None:
+        self._gateway.run("signal", (self._keys.signals(identity),), (command, SIGNALS_KEPT, SIGNALS_MOST))
 
 
 def _chunks(identities: Sequence[str]) -> Iterator[Sequence[str]]:

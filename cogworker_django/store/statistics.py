@@ -24,6 +24,10 @@ class Counted(StrEnum):
     """An attempt failed, or something that is no job was buried."""
 
 
+DROPPED = "dropped"
+"""What a run counts as that never was one, or was cancelled: neither."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HourCount:
     """What happened in one hour."""

@@ -15,6 +15,7 @@ from cogworker_django.store.history import DAY, RunHistory
 from cogworker_django.store.jobsets import JobSets
 from cogworker_django.store.keys import Keys
 from cogworker_django.store.once import Once
+from cogworker_django.store.operations import Operations
 from cogworker_django.store.periodic import PeriodicStore
 from cogworker_django.store.process_reader import ProcessReader
 from cogworker_django.store.processes import Processes
@@ -75,6 +76,7 @@ class Store:
         )
         self.browser = Browser(self.gateway)
         self.once = Once(self.gateway)
+        self.operations = Operations(self.gateway)
         self.snapshots = SnapshotReader(self.gateway)
         self.unsettled = Unsettled(self.gateway)
         self.guard = Guard(self.gateway, threshold=config.orphan_threshold)

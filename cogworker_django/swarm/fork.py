@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 import os
 import signal
-import sys
+import warnings
 from collections.abc import Callable, Sequence
 from typing import NoReturn
 
+from cogworker_django.process import streams
 from cogworker_django.process.commands import SIGNALS, Commands
 from cogworker_django.process.link import Link, pair
 
@@ -37,26 +38,37 @@ def fork(body: Body, hangup: str, let_go: Callable[[], None]) -> tuple[int, Link
     """
     here, there = pair()
     # What waits in a buffer would be written twice.
-    sys.stdout.flush()
-    sys.stderr.flush()
+    streams.flush()
     signal.pthread_sigmask(signal.SIG_BLOCK, HELD)
     try:
-        pid = os.fork()
+        pid = _fork()
         if pid == 0:
             _live(body, hangup, [let_go, here.close], there)
+    except OSError:
+        here.close()
+        raise
     finally:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, HELD)
-    there.close()
+        there.close()
     return pid, here
+
+
+def _fork() -> int:
+    with warnings.catch_warnings():
+        # Python warns of threads that a project has started. What can be done about them is said in one sentence of
+        # ours, once; as an error it would lose the child.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return os.fork()
 
 
 def _live(body: Body, hangup: str, steps: Sequence[Callable[[], None]], link: Link) -> NoReturn:
     """The whole life of a child; whatever happens, it never comes back into the parent's code."""
     status = 1
     try:
-        commands = _separate(hangup)
+        # First: when descriptors are short, it needs those that the parent has.
         for let_go in steps:
             let_go()
+        commands = _separate(hangup)
         status = body(link, commands)
     except BaseException:
         logger.exception("the process met an error and ends")
@@ -86,7 +98,6 @@ def _leave(status: int) -> NoReturn:
     # A thread that does not end must not keep the process.
     try:
         logging.shutdown()
-        sys.stdout.flush()
-        sys.stderr.flush()
+        streams.flush()
     finally:
         os._exit(status)

@@ -24,6 +24,11 @@ def ended(pids: Iterable[int]) -> dict[int, int]:
     return found
 
 
+def described(status: int) -> str:
+    """Say an exit status in words; negative for a signal."""
+    return f"by signal {-status}" if status < 0 else f"with exit status {status}"
+
+
 def _until_none(which: int) -> Iterable[tuple[int, int]]:
     while True:
         try:

@@ -24,7 +24,7 @@ class Rollout:
     def __init__(self, slots: Sequence[Slot], patience: float) -> None:
         self._slots = slots
         self._patience = patience
-        self._waiting: deque[Slot] = deque()
+        self._waiting: deque[tuple[Slot, Child]] = deque()
         self._current: Slot | None = None
         self._old: Child | None = None
 
@@ -34,10 +34,10 @@ class Rollout:
         return bool(self._waiting) or self._current is not None
 
     def add(self, slot: Slot) -> bool:
-        """Have the process of a slot replaced; False when it is on the list already."""
-        if slot in self._waiting or slot is self._current or slot.over:
+        """Have the process of a slot replaced; False when it is on the list already, or there is none."""
+        if slot.child is None or slot is self._current or (slot, slot.child) in self._waiting:
             return False
-        self._waiting.append(slot)
+        self._waiting.append((slot, slot.child))
         return True
 
     def step(self) -> None:
@@ -46,7 +46,7 @@ class Rollout:
             self._current = self._old = None
         # Not below: a process that died by itself meanwhile is replaced first.
         if self._current is None and self._waiting and all(slot.is_up for slot in self._slots):
-            self._begin(self._waiting.popleft())
+            self._begin(*self._waiting.popleft())
 
     def died(self, slot: Slot, child: Child) -> None:
         """A process has ended that nobody had told to: if it was a replacement that never worked, all others stay."""
@@ -64,10 +64,11 @@ class Rollout:
         self._waiting.clear()
         self._current = self._old = None
 
-    def _begin(self, slot: Slot) -> None:
-        if slot.child is not None and slot.over is None:
-            self._current, self._old = slot, slot.child
-            slot.child.stop(self._patience)
+    def _begin(self, slot: Slot, child: Child) -> None:
+        # One that has ended by itself is replaced already.
+        if slot.child is child:
+            self._current, self._old = slot, child
+            child.stop(self._patience)
 
     def _is_replaced(self, slot: Slot) -> bool:
         return slot.over is not None or (slot.child not in (None, self._old) and slot.is_up)

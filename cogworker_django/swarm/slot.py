@@ -9,7 +9,7 @@ import time
 from enum import StrEnum
 
 from cogworker_django.process.condition import Condition
-from cogworker_django.process.link import Link, SlotRow
+from cogworker_django.process.link import Link, SlotRow, Table
 
 HEALTHY = 30.0
 """Seconds that a process must have lived for its end to be no sign of a fault that comes again (reference, 27)."""
@@ -54,6 +54,7 @@ class Child:
         """What its slot becomes when it leaves by itself, for good."""
         self.problem = ""
         """Why it cannot start."""
+        self._shown: Table | None = None
 
     @property
     def has_beaten(self) -> bool:
@@ -70,6 +71,11 @@ class Child:
             self.told_to_leave = True
             self.kill_at = time.monotonic() + patience
             self.signal(signal.SIGTERM)
+
+    def show(self, table: Table) -> None:
+        """Tell it how the swarm is, unless it knows; as soon as it listens, and then how it is by then."""
+        if table != self._shown and self.link.offer(table):
+            self._shown = table
 
     def signal(self, number: signal.Signals) -> None:
         """Send it a signal; one that has ended is not there any more, and nobody else is: it was not buried yet."""
@@ -137,8 +143,10 @@ class Slot:
         """
         now = time.monotonic()
         lived = now - self.child.born if self.child else 0.0
-        if not expected:
-            self._crashes = self._crashes + 1 if lived < HEALTHY else 0
+        if lived >= HEALTHY:
+            self._crashes = 0
+        elif not expected:
+            self._crashes += 1
         delay = 0.0 if expected else delay_after(self._crashes)
         self.child, self.due = None, now + delay
         return delay

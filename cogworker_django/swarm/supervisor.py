@@ -8,7 +8,6 @@ import logging
 import os
 import selectors
 import signal
-import socket
 import time
 from collections.abc import Callable
 
@@ -20,9 +19,10 @@ from cogworker_django.process.condition import Condition
 from cogworker_django.process.door import Door
 from cogworker_django.process.link import Full, Leaving, Link, Message, Quiet, Refused, Table
 from cogworker_django.process.service import Service
+from cogworker_django.swarm.ear import Ear
 from cogworker_django.swarm.fork import fork
 from cogworker_django.swarm.plan import SwarmPlan
-from cogworker_django.swarm.reaper import ended
+from cogworker_django.swarm.reaper import described, ended
 from cogworker_django.swarm.rollout import Rollout
 from cogworker_django.swarm.slot import Child, Slot, State
 
@@ -69,7 +69,7 @@ class Supervisor:
         self._rollout = Rollout(self._slots, self._patience)
         self._commands = Commands(plan.hangup)
         self._selector = selectors.PollSelector()
-        self._wake = socket.socketpair()
+        self._ear = Ear()
         self._table: Table | None = None
         self._stopping = False
         self._ever_beaten = False
@@ -83,26 +83,19 @@ class Supervisor:
         Returns:
             The exit status: 0 after a clean end, 1 when a process had to be killed or none can start.
         """
-        self._hear_signals()
+        self._ear.open(self._selector)
+        self._commands.listen()
         if self._door:
             self._door.open(self._selector)
         try:
             self._loop()
         finally:
             self._commands.ignore()
-            signal.set_wakeup_fd(-1)
+            self._ear.close()
+            if self._door:
+                self._door.close()
         logger.info("swarm: stopped")
         return 1 if self._killed or self.problem else 0
-
-    def _hear_signals(self) -> None:
-        """Have each signal end the wait."""
-        ear, mouth = self._wake
-        for end in self._wake:
-            end.setblocking(False)
-        self._selector.register(ear, selectors.EVENT_READ, lambda: ear.recv(4096))
-        signal.set_wakeup_fd(mouth.fileno(), warn_on_full_buffer=False)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
-        self._commands.listen()
 
     def _loop(self) -> None:
         while True:
@@ -209,10 +202,12 @@ class Supervisor:
     def _start_due(self) -> None:
         now = time.monotonic()
         for slot in self._slots:
-            if slot.due is not None and slot.due <= now and not self._stopping:
-                self._start(slot)
+            due = slot.due is not None and slot.due <= now and not self._stopping
+            if due and not self._start(slot):
+                # The others would be refused too, and each would say so.
+                return
 
-    def _start(self, slot: Slot) -> None:
+    def _start(self, slot: Slot) -> bool:
         self._prepare()
         number, quiet = slot.number, slot.quiet
         try:
@@ -221,12 +216,20 @@ class Supervisor:
             )
         except OSError as error:
             logger.error("swarm: the system gives no process for slot %d: %s", number, error)
-            slot.due = time.monotonic() + NO_PROCESS
-            return
+            self._postpone(time.monotonic() + NO_PROCESS)
+            return False
         child = Child(pid, link)
         slot.filled(child)
         self._selector.register(link, selectors.EVENT_READ, lambda: self._listen(slot, child))
+        # Silent from now on: one that does not even begin is found out too.
+        self._board.post(number, Condition(pid=pid))
         logger.info("swarm: started process %d in slot %d", pid, number)
+        return True
+
+    def _postpone(self, until: float) -> None:
+        for slot in self._slots:
+            if slot.due is not None:
+                slot.due = max(slot.due, until)
 
     def _let_go(self) -> None:
         """In a child: nothing of the parent's stays open, so that the parent's end is heard by all others."""
@@ -234,8 +237,7 @@ class Supervisor:
             child.link.close()
         if self._door:
             self._door.close()
-        for end in self._wake:
-            end.close()
+        self._ear.close()
 
     def _bury(self) -> None:
         statuses = ended(child.pid for _, child in self._children)
@@ -269,7 +271,7 @@ class Supervisor:
             delay = slot.emptied(expected=False)
             logger.warning(
                 "swarm: process %d of slot %d has ended unexpectedly, %s; the next one comes in %g s",
-                *(child.pid, slot.number, _described(status), delay),
+                *(child.pid, slot.number, described(status), delay),
             )
 
     def _kill_late(self) -> None:
@@ -283,16 +285,13 @@ class Supervisor:
     def _tell(self) -> None:
         if not self._stopping and all(slot.is_up for slot in self._slots):
             self._service.ready()
-        self._service.alive()
+        if not self._board.stuck:
+            self._service.alive()
         table = Table(os.getpid(), [slot.row() for slot in self._slots])
+        for _, child in self._children:
+            child.show(table)
         if table == self._table:
             return
         self._table = table
-        for _, child in self._children:
-            child.link.say(table)
         up = sum(slot.state == State.RUNNING for slot in self._slots)
         title.show(f"{up} of {len(self._slots)} processes{self._stopping * ', stopping'}", self._plan.tag)
-
-
-def _described(status: int) -> str:
-    return f"by signal {-status}" if status < 0 else f"with exit status {status}"

@@ -21,7 +21,7 @@ from cogworker_django.web.job_actions import act, actions
 from cogworker_django.web.notices import Notice
 from cogworker_django.web.page import Page
 from cogworker_django.web.paging import Pager, asked, pager
-from cogworker_django.web.process_cards import RunningRow, running_rows
+from cogworker_django.web.process_cards import RunningRow, longest_first, running_rows
 from cogworker_django.web.rows import JobRow, Rows
 from cogworker_django.web.searching import Hits, look_through, matches, needle
 from cogworker_django.web.wording import count
@@ -108,6 +108,7 @@ class JobsPage(Page):
             "queues": [each.name for each in snapshot.queues],
             "sections": sections,
             "found": found,
+            "operations_url": self.links.to("operations"),
             "clear_url": self.links.to("jobs", query={"state": state}),
         }
         return self.show(snapshot, context, title=_("Jobs") if not state else f"{LABELS[state]} · {_('Jobs')}")
@@ -162,13 +163,18 @@ class JobsPage(Page):
             damaged=damaged,
         )
 
-    def _running(self, snapshot: Snapshot, queue: str, text: str = "") -> Section:
-        rows = [
-            row
-            for row in running_rows(self, snapshot)
-            if (not queue or row.job.queue == queue) and (not text or matches(text, row.job))
-        ]
-        return Section(state=RUNNING, label=LABELS[RUNNING], running=rows[:RUNNING_SHOWN], total=count(len(rows)))
+    def _running(self, snapshot: Snapshot, queue: str, text: str = "", number: int = RUNNING_SHOWN) -> Section:
+        work = longest_first(snapshot, queue=queue)
+        # Rows are made of all that runs only for a search.
+        rows = running_rows(self, work if text else work[:number], snapshot.now)
+        matching = [row for row in rows if matches(text, row.job)] if text else rows
+        return Section(
+            state=RUNNING,
+            label=LABELS[RUNNING],
+            running=matching[:number],
+            total=count(len(matching) if text else len(work)),
+            url=self.links.to("jobs", query={"state": RUNNING}) if number < len(work) and not text else "",
+        )
 
     def _tops(self, snapshot: Snapshot, state: str) -> list[Section]:
         """The first jobs of each state, or of each queue."""
@@ -195,7 +201,7 @@ class JobsPage(Page):
                 )
             )
         if not state and snapshot.work:
-            sections.insert(len(filled[:QUEUES_SHOWN]), self._running(snapshot, ""))
+            sections.insert(len(filled[:QUEUES_SHOWN]), self._running(snapshot, "", number=TOP))
         return sections or [Section(state="", label=_("All"), total=count(0))]
 
     def _search(self, snapshot: Snapshot, state: str, queue: str, text: str) -> tuple[list[Section], Found]:

@@ -24,8 +24,9 @@ from cogworker_django.core.errors import (
     RedisRefused,
     RedisUnavailable,
 )
+from cogworker_django.core.text import one_line
 from cogworker_django.web import access, notices
-from cogworker_django.web.frame import frame, web_config
+from cogworker_django.web.frame import frame, user_name, web_config
 from cogworker_django.web.headers import seal
 from cogworker_django.web.links import Links
 from cogworker_django.web.notices import Notice
@@ -116,6 +117,8 @@ class Page(View):
         target = wanted if self.links.is_ours(wanted) else self.request.get_full_path()
         response = HttpResponseRedirect(target)
         response.status_code = SEE_OTHER
+        for notice in told:
+            logger.info("%s at %s: %s", user_name(self.request), one_line(self.request.path), one_line(notice.text))
         notices.send(response, list(told), self.links.mount, secure=self.request.is_secure())
         return response
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from cogworker_django import runtime
 from cogworker_django.api.processes import unsettled_of
-from cogworker_django.api.snapshot import Snapshot
+from cogworker_django.api.snapshot import ProcessState, Snapshot
 from cogworker_django.core import times
 from cogworker_django.web import access
 from cogworker_django.web.attention import SILENT
@@ -73,59 +73,93 @@ def number(value: object) -> int:
     return value if type(value) is int and value > 0 else 0
 
 
-def cards(page: Page, snapshot: Snapshot) -> list[Card]:
-    """Build the cards of all processes, by host; what runs is counted in the same look (Z48)."""
+def by_host(snapshot: Snapshot) -> list[ProcessState]:
+    """Return the processes in the order of their hosts."""
+    return sorted(snapshot.processes, key=lambda process: (_host(process), process.identity))
+
+
+def busy_of(snapshot: Snapshot) -> dict[str, int]:
+    """Count what each process runs, in the same look as everything else (Z48)."""
     busy: dict[str, int] = {}
     for identity, _job in snapshot.work:
         busy[identity] = busy.get(identity, 0) + 1
-    found = []
-    for process in snapshot.processes:
-        info, silent = process.info, snapshot.now - (process.beat_at or 0.0)
-        threads, runs = number(info.get("concurrency")), busy.get(process.identity, 0)
-        state, tone = _state(info, silent)
-        found.append(
-            Card(
-                identity=process.identity,
-                url=page.links.to("worker", process.identity),
-                host=str(info.get("hostname", "")) or process.identity.partition(":")[0],
-                pid=str(info.get("pid", "")),
-                tag=str(info.get("tag") or ""),
-                state=state,
-                tone=tone,
-                quiet=info.get("quiet") is True,
-                queues=_queues(info),
-                busy=runs,
-                concurrency=threads,
-                share=f"{min(1.0, runs / threads):.2f}" if threads else "0",
-                memory=memory(info.get("rss_kb")),
-                beat=_("beat unknown")
-                if process.beat_at is None
-                else _("beat %(time)s ago") % {"time": duration(max(0.0, silent))},
-                version=str(info.get("version", "")),
-                fetch=str(info.get("fetch", "")),
-                started_at=times.told(info.get("started_at")),
-            )
-        )
-    return sorted(found, key=lambda card: (card.host, card.identity))
+    return busy
 
 
-def running_rows(page: Page, snapshot: Snapshot) -> list[RunningRow]:
-    """Build the rows of all running jobs, the longest first."""
+def card_of(page: Page, process: ProcessState, snapshot: Snapshot, runs: int) -> Card:
+    """Build the card of a process.
+
+    Args:
+        page: that shows it.
+        process: the process.
+        snapshot: that it was seen in.
+        runs: how many jobs it runs.
+    """
+    info, silent = process.info, snapshot.now - (process.beat_at or 0.0)
+    threads, (state, tone) = number(info.get("concurrency")), _state(info, silent)
+    beat = _("beat unknown")
+    if process.beat_at is not None:
+        beat = _("beat %(time)s ago") % {"time": duration(max(0.0, silent))}
+    return Card(
+        identity=process.identity,
+        url=page.links.to("worker", process.identity),
+        host=_host(process),
+        pid=str(info.get("pid", "")),
+        tag=str(info.get("tag") or ""),
+        state=state,
+        tone=tone,
+        quiet=info.get("quiet") is True,
+        queues=_queues(info),
+        busy=runs,
+        concurrency=threads,
+        share=f"{min(1.0, runs / threads):.2f}" if threads else "0",
+        memory=memory(info.get("rss_kb")),
+        beat=beat,
+        version=str(info.get("version", "")),
+        fetch=str(info.get("fetch", "")),
+        started_at=times.told(info.get("started_at")),
+    )
+
+
+def running_rows(page: Page, work: Sequence[tuple[str, Mapping[str, Any]]], now: float) -> list[RunningRow]:
+    """Build the rows of running jobs.
+
+    Args:
+        page: that shows them.
+        work: them, as in a snapshot.
+        now: Redis's time.
+    """
     rows = Rows(page.links, access.May.of(page.request, read_only=False))
     found = []
-    for identity, work in snapshot.work:
-        job, since = work.get("payload"), times.told(work.get("run_at"))
+    for identity, fields in work:
+        job, since = fields.get("payload"), times.told(fields.get("run_at"))
         found.append(
             RunningRow(
                 job=rows.of_payload(job if isinstance(job, dict) else {}),
                 identity=identity,
                 url=page.links.to("worker", identity),
-                thread=str(work.get("thread", "")),
+                thread=str(fields.get("thread", "")),
                 run_at=since,
-                elapsed="" if since is None else duration(max(0.0, snapshot.now - since)),
+                elapsed="" if since is None else duration(max(0.0, now - since)),
             )
         )
-    return sorted(found, key=lambda row: row.run_at or 0.0)
+    return found
+
+
+def longest_first(snapshot: Snapshot, identity: str = "", queue: str = "") -> list[tuple[str, dict[str, Any]]]:
+    """Return what runs, the longest first: sorted before rows are made, for thousands may run.
+
+    Args:
+        snapshot: with what runs.
+        identity: only what this process runs; empty for all.
+        queue: only jobs of this queue; empty for all.
+    """
+    wanted = [
+        (name, work)
+        for name, work in snapshot.work
+        if (not identity or name == identity) and (not queue or work.get("queue") == queue)
+    ]
+    return sorted(wanted, key=lambda each: times.told(each[1].get("run_at")) or 0.0)
 
 
 def orphans(snapshot: Snapshot) -> list[Orphan]:
@@ -143,6 +177,10 @@ def orphans(snapshot: Snapshot) -> list[Orphan]:
         )
         found.append(Orphan(identity=identity, jobs=jobs, beat_at=beat, due=due))
     return found
+
+
+def _host(process: ProcessState) -> str:
+    return str(process.info.get("hostname", "")) or process.identity.partition(":")[0]
 
 
 def _state(info: Mapping[str, Any], silent: float) -> tuple[str, str]:

@@ -13,6 +13,7 @@ from cogworker_django.web.job import JobPage
 from cogworker_django.web.jobs import JobsPage
 from cogworker_django.web.links import Anything
 from cogworker_django.web.metrics import HealthPage, MetricsPage
+from cogworker_django.web.operations import OperationPage, OperationsPage
 from cogworker_django.web.overview import OverviewPage
 from cogworker_django.web.queue import QueuePage
 from cogworker_django.web.schedules import SchedulePage, SchedulesPage
@@ -31,6 +32,8 @@ def routes() -> list[URLPattern | URLResolver]:
         path("overview/", OverviewPage.as_view()),
         path("jobs/", JobsPage.as_view(), name="jobs"),
         path("jobs/<anything:jid>/", JobPage.as_view(), name="job"),
+        path("operations/", OperationsPage.as_view(), name="operations"),
+        path("operations/<anything:id>/", OperationPage.as_view(), name="operation"),
         path("queues/<anything:name>/", QueuePage.as_view(), name="queue"),
         path("schedules/", SchedulesPage.as_view(), name="schedules"),
         path("schedules/<anything:name>/", SchedulePage.as_view(), name="schedule"),

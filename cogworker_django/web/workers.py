@@ -16,11 +16,21 @@ from cogworker_django.api.snapshot import Snapshot, Wanted
 from cogworker_django.web import access
 from cogworker_django.web.notices import Notice
 from cogworker_django.web.page import Page, missing
-from cogworker_django.web.process_cards import Card, cards, number, orphans, running_rows
+from cogworker_django.web.process_cards import (
+    Card,
+    busy_of,
+    by_host,
+    card_of,
+    longest_first,
+    number,
+    orphans,
+    running_rows,
+)
 from cogworker_django.web.wording import count
 
 PROCESSES = 24  # cards on a page
 RUNNING = 50  # running jobs on a page
+MOST_THREADS = 200  # running jobs on the page of one process
 NAMED = 10  # running jobs that the question before a stop names
 
 
@@ -33,18 +43,18 @@ class WorkersPage(Page):
     def get(self, request: HttpRequest) -> HttpResponse:
         """Show them."""
         snapshot = self.look(Wanted(work=True))
-        all_cards, running = cards(self, snapshot), running_rows(self, snapshot)
+        processes, running = by_host(snapshot), longest_first(snapshot)
         first, jobs_first = _page_of(request, "page", PROCESSES), _page_of(request, "jobs", RUNNING)
+        busy = busy_of(snapshot)
+        shown = processes[first : first + PROCESSES]
         context = {
             "summary": _summary(snapshot),
-            "hosts": _by_host(all_cards[first : first + PROCESSES]),
-            "total": len(all_cards),
-            "pages": self._pages("page", len(all_cards), PROCESSES, first),
-            "running": running[jobs_first : jobs_first + RUNNING],
+            "hosts": _by_host([card_of(self, each, snapshot, busy.get(each.identity, 0)) for each in shown]),
+            "pages": self._pages("page", len(processes), PROCESSES, first),
+            "running": running_rows(self, running[jobs_first : jobs_first + RUNNING], snapshot.now),
             "running_total": len(running),
             "job_pages": self._pages("jobs", len(running), RUNNING, jobs_first),
             "orphans": orphans(snapshot),
-            "busy": sum(card.busy for card in all_cards),
         }
         return self.show(snapshot, context)
 
@@ -74,12 +84,16 @@ class WorkerPage(Page):
     def get(self, request: HttpRequest, identity: str) -> HttpResponse:
         """Show it, and what it runs."""
         snapshot = self.look(Wanted(work=True))
-        found = [card for card in cards(self, snapshot) if card.identity == identity]
-        if not found:
+        process = next((each for each in snapshot.processes if each.identity == identity), None)
+        if process is None:
             text = _("%(process)s is not there: it has stopped, or was never started.")
             return missing(self, text % {"process": identity}, snapshot)
-        running = [row for row in running_rows(self, snapshot) if row.identity == identity]
-        return self.show(snapshot, {"card": found[0], "running": running}, title=identity)
+        running = longest_first(snapshot, identity)
+        context = {
+            "card": card_of(self, process, snapshot, len(running)),
+            "running": running_rows(self, running[:MOST_THREADS], snapshot.now),
+        }
+        return self.show(snapshot, context, title=identity)
 
     def act(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """Do what a button says."""
@@ -125,12 +139,15 @@ def _stop(process: Process) -> str:
 
 def _ask_to_stop(page: Page, identity: str) -> HttpResponse | None:
     snapshot = page.look(Wanted(work=True))
-    running = [row for row in running_rows(page, snapshot) if row.identity == identity]
+    running = longest_first(snapshot, identity)
     lines = [
         _("It finishes what runs, gives back to its queues what does not finish in time, and ends."),
         ngettext("%(number)s job runs there now.", "%(number)s jobs run there now.", len(running))
         % {"number": count(len(running))},
-        *(f"{row.job.klass} {row.job.jid} · {row.elapsed}" for row in running[:NAMED]),
+        *(
+            f"{row.job.klass} {row.job.jid} · {row.elapsed}"
+            for row in running_rows(page, running[:NAMED], snapshot.now)
+        ),
     ]
     return page.confirmed(_("Stop %(process)s?") % {"process": identity}, lines, _("Stop"))
 

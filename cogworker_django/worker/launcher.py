@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import logging
 import os
-import sys
 import time
 from collections.abc import Callable, Sequence
 
 from cogworker_django.core.entry import Entry
 from cogworker_django.core.errors import CogworkerError, RedisUnavailable
 from cogworker_django.core.events import Event
+from cogworker_django.core.names import CANCEL
 from cogworker_django.core.version import VERSION
 from cogworker_django.core.worker_options import WorkerOptions
-from cogworker_django.process import logs
+from cogworker_django.process import logs, streams
 from cogworker_django.process.commands import (
     CHANGED,
     DUMP,
@@ -219,6 +219,8 @@ class Launcher:
             worker.dump()
         elif command == REOPEN:
             logs.reopen()
+        elif command.startswith(CANCEL):
+            worker.cancel(command.removeprefix(CANCEL))
         elif command != FULL:
             logger.warning("unknown command %r is ignored", command)
 
@@ -246,13 +248,13 @@ class Launcher:
         worker.close()
         self._announce(Event.WORKER_STOPPING, worker)
         self._wait_for_jobs(worker, deadline)
+        worker.interrupt()
         worker.finish()
         logger.info("stopped")
         if worker.running:
             # A job that does not end must not keep the process; it is back on its queue.
             logging.shutdown()
-            sys.stdout.flush()
-            sys.stderr.flush()
+            streams.flush()
             os._exit(self._status)
 
     def _announce(self, event: Event, worker: Worker) -> None:
@@ -270,3 +272,5 @@ class Launcher:
                 worker.dump()
             elif command == REOPEN:
                 logs.reopen()
+            elif command is not None and command.startswith(CANCEL):
+                worker.cancel(command.removeprefix(CANCEL))

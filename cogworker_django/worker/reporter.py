@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import time
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -98,7 +98,7 @@ class Reporter:
         """It was told to fetch no more, or to fetch again."""
         self._say(Quiet(quiet))
 
-    def leaving(self, reason: str) -> None:
+    def leaving(self, reason: Literal["retired", "drained"]) -> None:
         """It leaves for good: `retired` or `drained`."""
         self._say(Leaving(reason))
 
@@ -114,7 +114,7 @@ class Reporter:
             self._is_orphan = True
             logger.warning("the parent of this process is gone")
             self._commands.put(STOP)
-        link.say(condition)
+        link.offer(condition)
         limit = limits.told(condition.rss_kb) if limits else ""
         if limit:
             link.say(Full(limit))

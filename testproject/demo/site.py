@@ -8,15 +8,15 @@ import socket
 import threading
 from http.client import HTTPResponse
 from http.cookiejar import CookieJar
-from socketserver import ThreadingMixIn
 from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import urlencode, urljoin
 from urllib.request import HTTPCookieProcessor, OpenerDirector, ProxyHandler, build_opener
-from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
+from wsgiref.simple_server import WSGIRequestHandler, make_server
 
 from django.contrib.auth.models import User
 from django.contrib.staticfiles.handlers import StaticFilesHandler
+from django.core.servers.basehttp import ThreadedWSGIServer
 from django.core.wsgi import get_wsgi_application
 
 HOST = "127.0.0.1"
@@ -25,10 +25,6 @@ NAME = PASSWORD = "demo"
 TIMEOUT = 10.0  # seconds
 TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
 LINK = re.compile(r'href="([^"]+)"')
-
-
-class _Server(ThreadingMixIn, WSGIServer):
-    daemon_threads = True
 
 
 class _Silent(WSGIRequestHandler):
@@ -42,7 +38,7 @@ class Site:
     def __init__(self) -> None:
         User.objects.create_superuser(NAME, password=PASSWORD)
         application: Any = StaticFilesHandler(get_wsgi_application())
-        self._server = make_server(HOST, _free_port(), application, _Server, _Silent)
+        self._server = make_server(HOST, _free_port(), application, ThreadedWSGIServer, _Silent)
         self.address = f"http://{HOST}:{self._server.server_port}/cogworker/"
         self._thread = threading.Thread(target=self._server.serve_forever, name="demo-site", daemon=True)
         self._thread.start()

@@ -53,6 +53,24 @@ def test_at_the_end_no_signal_does_anything() -> None:
     assert commands.get() is None
 
 
+@pytest.mark.parametrize("early", [False, True], ids=["given back", "before they are given back"])
+def test_in_a_fork_a_signal_does_what_it_did_before(early: bool) -> None:
+    commands = Commands()
+    commands.listen()
+    handler = signal.getsignal(signal.SIGTERM)
+    pid = os.fork()
+    if pid == 0:
+        if early:
+            signal.signal(signal.SIGTERM, handler)
+        os.kill(os.getpid(), signal.SIGTERM)
+        signal.pause()
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGTERM
+    assert commands.get() is None
+    os.kill(os.getpid(), signal.SIGTERM)
+    assert commands.get(1.0) == told.STOP, "the process itself goes on listening"
+
+
 @pytest.mark.parametrize(
     ("phase", "text"),
     [

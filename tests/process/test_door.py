@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import resource
 import selectors
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 
@@ -107,3 +110,52 @@ def test_what_is_no_request_gets_an_answer(request_line: bytes) -> None:
 
 def test_a_path_that_is_no_text_is_not_found() -> None:
     assert reply(b"GET /\xff\xff HTTP/1.1\r\n\r\n", Board().answer).startswith(b"HTTP/1.1 404 ")
+
+
+def test_without_a_free_descriptor_the_loop_rests_and_the_door_opens_again(
+    address: Address, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "LOOK", 0.1)
+    made, selector = Door(address, Board()), selectors.PollSelector()
+    made.open(selector)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with socket.create_connection((address.host, address.port), 5) as visitor:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (1, hard))
+        try:
+            [(key, _)] = selector.select(5)
+            key.data()
+            assert selector.select(0) == [], "it would be woken at once, again and again"
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+        def is_open() -> bool:
+            made.show_out()
+            return bool(selector.select(0))
+
+        eventually(is_open, 5, "the door to be open")
+        visitor.sendall(b"GET /livez HTTP/1.1\r\n\r\n")
+        for _ in range(3):
+            for key, _ in selector.select(5):
+                key.data()
+        assert visitor.recv(100).startswith(b"HTTP/1.1 200 ")
+    made.close()
+
+
+def test_what_is_forked_does_not_keep_the_address(address: Address) -> None:
+    script = f"""
+import os
+from cogworker_django.core.address import Address
+from cogworker_django.process.board import Board
+from cogworker_django.process.door import Door
+Door(Address("{address.host}", {address.port}), Board()).serve()
+if os.fork() == 0:
+    print(os.getpid(), flush=True)
+    input()
+    os._exit(0)
+os._exit(0)
+"""
+    with subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as worker:
+        assert worker.stdout
+        assert worker.stdout.readline().strip().isdigit()
+        eventually(lambda: worker.poll() == 0, 10, "the worker to be gone")
+        Door(address, Board()).close()

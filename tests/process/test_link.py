@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 
 import pytest
 
 from cogworker_django.process.condition import Condition, Phase
-from cogworker_django.process.link import Full, Leaving, Link, Message, Quiet, Refused, SlotRow, Table, pair
+from cogworker_django.process.link import MOST_BYTES, Full, Leaving, Link, Message, Quiet, Refused, SlotRow, Table, pair
 
 MESSAGES: list[Message] = [
     Condition(pid=1, phase=Phase.QUIET, identity="h:1:a", rss_kb=None),
@@ -65,6 +66,23 @@ def test_what_makes_no_sense_is_passed_over(line: bytes) -> None:
     raw, end = socket.socketpair()
     link = Link(end)
     raw.sendall(line + b'\n{"type":"quiet","quiet":true}\n')
+    assert link.hear() == [Quiet(True)]
+    raw.close()
+    link.close()
+
+
+def test_noise_without_end_does_not_keep_messages_out() -> None:
+    """A program that has got hold of an end writes into it."""
+    raw, end = socket.socketpair()
+    link = Link(end)
+    raw.setblocking(False)
+    sent = 0
+    while sent < 2 * MOST_BYTES:
+        with contextlib.suppress(BlockingIOError):
+            sent += raw.send(b"x" * 65_536)
+        assert link.hear() == []
+    raw.setblocking(True)
+    raw.sendall(b'\n{"type":"leaving","reason":"home"}\n{"type":"quiet","quiet":true}\n')
     assert link.hear() == [Quiet(True)]
     raw.close()
     link.close()

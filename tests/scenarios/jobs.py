@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -160,6 +161,21 @@ def fork(way: str) -> None:
         return
     with recorded():
         os.waitpid(child, 0)
+
+
+def square(number: int) -> int:
+    """Be what a pool is asked for."""
+    return number * number
+
+
+@job(name="use_pool")
+def use_pool() -> None:
+    """Have a pool of forks compute, and end it as it ends itself: by TERM."""
+    with recorded():
+        with multiprocessing.get_context("fork").Pool(2) as pool:
+            squares = pool.map(square, range(3))
+        pool.join()
+        assert squares == [0, 1, 4]
 
 
 @job(name="chain")

@@ -38,6 +38,18 @@ def test_a_child_that_a_job_forks_is_no_second_worker(rig: Rig, way: str) -> Non
     assert not extra_runs(rig.ledger.runs())
 
 
+@pytest.mark.parametrize("flags", [pytest.param((), id="one"), pytest.param(("--processes", "2"), id="swarm")])
+def test_a_pool_of_processes_in_a_job_ends_when_it_is_told_to(rig: Rig, flags: tuple[str, ...]) -> None:
+    """What a job forks hears signals as any program does: a pool ends its processes by TERM, and waits for them."""
+    worker = rig.worker("-c", "2", *flags)
+    rig.push(jobs.use_pool, [()] * 6)
+    rig.until_done(15)
+    assert rig.count("failed") == 0
+    eventually(lambda: worker.text.count("done: use_pool") == 6, 5, "the ends in the log")
+    assert worker.terminate() == 0
+    rig.verify()
+
+
 def test_a_chain_of_jobs_is_drained_to_its_end(rig: Rig) -> None:
     """Each job pushes the next: at no moment between two of them are all queues and hands empty."""
     rig.push_one(jobs.chain, 300)

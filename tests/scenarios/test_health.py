@@ -7,6 +7,7 @@ import http.client
 import json
 import signal
 import socket
+import struct
 import time
 from pathlib import Path
 from typing import Any
@@ -112,19 +113,40 @@ def test_a_service_manager_hears_when_it_works_that_it_lives_and_when_it_stops(
     """systemd's Type=notify and WatchdogSec."""
     path = tmp_path / "notify"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         manager.bind(str(path))
         manager.settimeout(10)
+        speakers: set[int] = set()
+
+        def hear() -> bytes:
+            word, sender, _, _ = manager.recvmsg(100, 200)
+            speakers.add(struct.unpack("3i", sender[0][2])[0])
+            return word
+
         told: dict[str, Any] = {"NOTIFY_SOCKET": str(path), "WATCHDOG_USEC": "2000000"}
         rig.server.kill()
         worker = rig.worker(*flags, wait=False, environ=told)
-        assert [manager.recv(100) for _ in range(2)] == [b"WATCHDOG=1"] * 2, "it lives while it waits for Redis"
+        assert [hear() for _ in range(2)] == [b"WATCHDOG=1"] * 2, "it lives while it waits for Redis"
         rig.server.start()
         heard = [b""]
         while heard[-1] != b"READY=1":
-            heard.append(manager.recv(100))
-        assert manager.recv(100) == b"WATCHDOG=1"
+            heard.append(hear())
+        assert [hear() for _ in range(3)] == [b"WATCHDOG=1"] * 3
         worker.send(signal.SIGTERM)
         while heard[-1] != b"STOPPING=1":
-            heard.append(manager.recv(100))
+            heard.append(hear())
         assert worker.exit_status() == 0
-    assert heard.count(b"READY=1") == 1
+        manager.setblocking(False)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                heard.append(hear())
+    assert heard.count(b"READY=1") == heard.count(b"STOPPING=1") == 1
+    assert speakers == {worker.pid}, "no child of a swarm speaks for all of it"
+
+
+def test_an_address_that_nobody_knows_is_one_sentence(rig: Rig) -> None:
+    worker = rig.worker("--health", "nowhere.invalid:8080", wait=False)
+    assert worker.exit_status(20) == 1
+    assert worker.text.startswith("--health: nobody can listen on nowhere.invalid:8080: ")
+    assert "Unknown error" not in worker.text
+    assert worker.text.count("\n") == 1

@@ -1,16 +1,20 @@
 from __future__ import annotations
 
+import gc
 import socket
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from contextlib import suppress
 
 import pytest
+import redis
+from django.utils.functional import SimpleLazyObject
 
 from cogworker_django.core.errors import RedisUnavailable
 from cogworker_django.core.redis_target import RedisTarget
-from cogworker_django.store.connection import connect
+from cogworker_django.store.connection import close_everything, connect
 from cogworker_django.store.gateway import Gateway
 from cogworker_django.store.keys import Keys
 from tests.support import StartServer
@@ -135,3 +139,32 @@ def test_a_unix_socket_leads_there(start_server: StartServer) -> None:
     there = gateway(RedisTarget(url=f"unix://{server.directory}/wire.sock"))
     assert there.call("ECHO", "hello") == b"hello"
     there.client.close()
+
+
+def test_everything_is_closed_whatever_else_is_in_memory(redis_url: str) -> None:
+    """B080: nothing is asked what it is that would do something about it; what is frozen later is still known."""
+
+    def never() -> None:
+        raise AssertionError("made by looking at it")
+
+    class Gone:
+        pass
+
+    gone = Gone()
+    odd = [weakref.proxy(gone), SimpleLazyObject(never)]
+    del gone
+    client = redis.Redis.from_url(redis_url)
+    client.ping()
+    close_everything()
+    sockets = [connection._sock for connection in client.connection_pool._available_connections]
+    assert sockets == [None]
+    gc.freeze()
+    try:
+        client.ping()
+        close_everything()
+    finally:
+        gc.unfreeze()
+    assert [connection._sock for connection in client.connection_pool._available_connections] == [None]
+    assert client.ping()
+    client.close()
+    assert len(odd) == 2

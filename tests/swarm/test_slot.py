@@ -7,7 +7,7 @@ import time
 import pytest
 
 from cogworker_django.process.condition import Condition
-from cogworker_django.process.link import pair
+from cogworker_django.process.link import SlotRow, Table, pair
 from cogworker_django.swarm.slot import HEALTHY, Child, Slot, State, delay_after
 
 
@@ -40,6 +40,34 @@ def test_each_quick_end_counts_and_a_healthy_life_forgets_them(clock: list[float
     assert [lived(slot, clock, 1.0) for _ in range(4)] == [0, 1, 2, 4]
     assert lived(slot, clock, HEALTHY) == 0
     assert [lived(slot, clock, HEALTHY - 1) for _ in range(3)] == [0, 1, 2]
+
+
+def test_a_healthy_life_forgets_them_however_it_ends(clock: list[float]) -> None:
+    """W6."""
+    slot = Slot(0)
+    assert [lived(slot, clock, 1.0) for _ in range(3)] == [0, 1, 2]
+    assert lived(slot, clock, 1.0, expected=True) == 0
+    assert lived(slot, clock, 1.0) == 4, "a short one is no sign of health"
+    lived(slot, clock, HEALTHY, expected=True)
+    assert lived(slot, clock, 1.0) == 0
+
+
+def test_a_process_that_does_not_listen_hears_later_how_the_swarm_is_then() -> None:
+    here, there = pair()
+    child = Child(4_000_000, here)
+    tables = [Table(1, [SlotRow(number, "x" * 10_000)]) for number in range(200)]
+    for table in tables:
+        child.show(table)
+    heard = there.hear()
+    assert 0 < len(heard) < 200
+    while (more := there.hear()) or heard[-1] != tables[-1]:
+        heard += more
+        child.show(tables[-1])
+    child.show(tables[-1])
+    assert there.hear() == [], "it knows"
+    assert len(heard) < 100, "what has changed since was not kept for it"
+    here.close()
+    there.close()
 
 
 def test_the_next_process_is_due_after_the_delay(clock: list[float]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -22,12 +23,12 @@ from tests.support import ROOT
 class Troupe:
     """A running swarm and what it has said."""
 
-    def __init__(self, directory: Path, *words: str, **environ: str) -> None:
+    def __init__(self, directory: Path, *words: str, under: str = "true", **environ: str) -> None:
         self._log = directory / "log"
         self.stage = directory / "stage"
         with self._log.open("wb") as out:
             self._popen = subprocess.Popen(
-                [sys.executable, "-m", "tests.swarm.troupe", *words],
+                ["sh", "-c", f'{under}; exec "$0" "$@"', sys.executable, "-m", "tests.swarm.troupe", *words],
                 cwd=ROOT,
                 env={**os.environ, "STAGE": str(self.stage), **environ},
                 stdout=out,
@@ -283,3 +284,41 @@ def test_who_is_full_is_replaced_one_at_a_time(troupe: StartTroupe) -> None:
     eventually(done, 20, "three replacements", lambda: swarm.text)
     assert fewest >= 2
     assert "unexpectedly" not in swarm.text
+
+
+def test_a_watchdog_hears_nothing_more_when_a_child_never_begins(troupe: StartTroupe, tmp_path: Path) -> None:
+    """One that hangs at its birth, in a lock that a thread of the project held at the fork, has never told anything."""
+    path = tmp_path / "notify"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(path))
+        manager.settimeout(10)
+        told = {"NOTIFY_SOCKET": str(path), "WATCHDOG_USEC": "100000"}
+        swarm = troupe("1", "hangs", HASTE="60", **told)
+        assert manager.recv(100) == b"WATCHDOG=1"
+        manager.settimeout(0.5)
+        with pytest.raises(TimeoutError):
+            while True:
+                assert manager.recv(100) == b"WATCHDOG=1"
+        swarm.send(signal.SIGTERM)
+        assert manager.recv(100) == b"STOPPING=1"
+        os.kill(swarm.children[0].pid, signal.SIGKILL)
+        assert swarm.status() == 0
+
+
+def test_without_descriptors_each_try_is_one_line_and_what_is_there_works_on(troupe: StartTroupe) -> None:
+    swarm = troupe("6", "works", under="ulimit -n 10")
+    swarm.said("the system gives no process", 2)
+    born = swarm.born(1)
+    seconds = len(set(re.findall(r"T(\S+)\.\d+Z .* the system gives no process", swarm.text)))
+    assert swarm.text.count("the system gives no process") <= seconds + 1
+    assert len(born) < 6
+    swarm.send(signal.SIGTERM)
+    assert swarm.status() == 0
+
+
+def test_nothing_is_left_for_pythons_development_mode_to_warn_of(troupe: StartTroupe) -> None:
+    swarm = troupe("2", "works", PYTHONDEVMODE="1")
+    swarm.born(2)
+    swarm.send(signal.SIGTERM)
+    assert swarm.status() == 0
+    assert "Warning" not in swarm.text

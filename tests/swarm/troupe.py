@@ -1,7 +1,8 @@
 """A swarm whose children play a part each; `python -m tests.swarm.troupe N PART…` runs it in the foreground.
 
 The parts: `works`, and leaves for good at an USR2 of its own; `crashes` at once; `deaf`, does not leave; `refuses` to
-start; `drains` by itself; `full` asks to be replaced; `mute` works and never says that it does.
+start; `drains` by itself; `full` asks to be replaced; `mute` works and never says that it does; `hangs` at
+its birth.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -28,6 +30,8 @@ def play(link: Link, commands: Commands, parts: Sequence[str], quiet: bool) -> i
     """A child's whole life."""
     if "crashes" in parts:
         return 7
+    if "hangs" in parts:
+        signal.pause()
     if "refuses" in parts:
         link.say(Refused("the password is wrong"))
         return 1
@@ -74,7 +78,9 @@ def main() -> int:
         return play(link, commands, later, quiet)
 
     plan = SwarmPlan(processes=int(number), drain_time=float(os.environ.get("DRAIN", "20")), phased="phased" in parts)
-    supervisor = Supervisor(plan, body, Board(), None, Service(os.environ), prepare=lambda: None)
+    # A clock that runs fast shortens the time after which a silent process counts as stuck.
+    board = Board(lambda: time.monotonic() * float(os.environ.get("HASTE", "1")))
+    supervisor = Supervisor(plan, body, board, None, Service(os.environ), prepare=lambda: None)
     status = supervisor.run()
     if supervisor.problem:
         print(supervisor.problem, flush=True)

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 import redis
-from django.apps import apps
 from django.core.management import call_command
 from django.test import Client, override_settings
+from django.utils.module_loading import import_string
 
 from tests.web.pages import Pages
 
@@ -23,7 +23,7 @@ def database() -> None:
 
 
 @pytest.fixture
-def site(redis_url: str, database: None) -> Iterator[str]:
+def site(redis_url: str) -> Iterator[str]:
     """The project's settings, pointed at the empty server."""
     with override_settings(COGWORKER={"REDIS": redis_url, "PREFIX": "t:"}):
         yield redis_url
@@ -35,11 +35,10 @@ def login(site: str, redis_client: redis.Redis) -> Login:
 
     def logged_in(*rights: str, superuser: bool = False, **client: Any) -> Pages:
         name = "-".join(sorted(rights)) or ("root" if superuser else "nobody")
-        users, permissions = apps.get_model("auth.User").objects, apps.get_model("auth.Permission").objects
-        user, _ = users.get_or_create(username=name[:150], is_superuser=superuser, is_staff=superuser)
-        user.user_permissions.set(permissions.filter(codename__in=rights))
+        # Models can be imported only when Django is set up.
+        person = import_string("tests.web.people.enrol")(name, rights, superuser=superuser)
         browser = Client(**client)
-        browser.force_login(user)
+        browser.force_login(person, backend="tests.web.people.Memory")
         return Pages(browser, redis_client, site)
 
     return logged_in

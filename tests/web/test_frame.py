@@ -1,14 +1,20 @@
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.apps import apps
+from django.core.management import call_command
+from django.db import connection
 from django.test import Client, override_settings
 from django.urls import clear_script_prefix, set_script_prefix
 
+from cogworker_django.web.access import RIGHTS
 from cogworker_django.web.headers import policy
 from tests.support import ROOT
 from tests.web.conftest import Login
@@ -17,6 +23,7 @@ from tests.web.pages import MOUNT, Pages, read
 PAGES = [
     *("", "?layout=b", "queues/default/", "jobs/", "jobs/?state=dead", "jobs/abc/", "workers/", "workers/x/"),
     *("schedules/", "schedules/x/", "history/", "history/?status=failed", "history/5.0~abc/"),
+    *("operations/", "operations/x/"),
 ]
 STATIC = ROOT / "cogworker_django" / "static" / "cogworker"
 WEB: dict[str, Any] = {}
@@ -187,6 +194,13 @@ def test_what_was_done_is_told_once_and_only_in_our_own_words(root: Pages) -> No
     assert "forged" not in root.text()
 
 
+def test_who_did_what_is_logged(root: Pages, caplog: pytest.LogCaptureFixture) -> None:
+    root.push(1)
+    with caplog.at_level("INFO", "cogworker.web"):
+        root.post("", do="pause|default")
+    assert "root at /ops/jobs/: default is paused: its jobs wait." in caplog.messages
+
+
 def test_a_refresh_gets_nothing_when_nothing_has_changed(root: Pages) -> None:
     first = root.browser.get(MOUNT + "workers/", headers={"x-cogworker-live": "new"})
     version = first["X-Cogworker-Version"]
@@ -248,10 +262,17 @@ def test_the_state_of_the_cluster_is_told_in_words_and_colour(root: Pages) -> No
     assert '<a id="cluster-bar" class="pill warning"' in root.get() and "intake paused" in root.text()
 
 
-def test_the_admin_index_leads_to_the_pages(root: Pages, login: Login) -> None:
-    assert "Cogworker" in root.browser.get("/admin/").content.decode()
+def test_the_admin_index_leads_to_the_pages(root: Pages, login: Login, database: None) -> None:
+    assert "/admin/cogworker/dashboard/" in root.browser.get("/admin/").content.decode()
     answer = root.browser.get("/admin/cogworker/dashboard/")
     assert (answer.status_code, answer["Location"]) == (302, MOUNT)
+
+
+def test_the_migration_brings_six_permissions_and_no_table(database: None) -> None:
+    names = apps.get_model("auth.Permission").objects.filter(content_type__app_label="cogworker")
+    assert sorted(names.values_list("codename", flat=True)) == sorted(RIGHTS)
+    assert len(RIGHTS) == 6
+    assert not any(name.startswith("cogworker") for name in connection.introspection.table_names())
 
 
 @pytest.mark.parametrize(
@@ -303,6 +324,22 @@ def test_our_script_and_style_are_small_and_refer_to_nothing_elsewhere() -> None
     for text in (script, style):
         assert "http" not in text and "@import" not in text and "@font-face" not in text and "url(" not in text
     assert "eval(" not in script and "innerHTML" not in script and "Function(" not in script
+
+
+def test_the_first_load_is_small() -> None:
+    files = [STATIC / "app.js", STATIC / "app.css", STATIC / "vendor" / "idiomorph.min.js", STATIC / "icon.svg"]
+    assert sum(len(gzip.compress(path.read_bytes())) for path in files) <= 20 * 1024
+
+
+def test_static_files_can_have_fingerprints(root: Pages, tmp_path: Path) -> None:
+    storages = {"staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.ManifestStaticFilesStorage"}}
+    with override_settings(STORAGES=storages, STATIC_ROOT=str(tmp_path)):
+        call_command("collectstatic", interactive=False, verbosity=0)
+        page = root.get()
+    names = re.findall(r'(?:src|href)="/static/([^"]+)"', page)
+    assert len(names) == 4
+    for name in names:
+        assert re.search(r"\.[0-9a-f]{12}\.\w+$", name) and (tmp_path / name).is_file()
 
 
 def test_what_is_vendored_is_what_it_says() -> None:

@@ -17,7 +17,7 @@ from cogworker_django.core.errors import CogworkerError, ConfigurationError
 from cogworker_django.core.settings import Problems, fault
 from cogworker_django.core.text import one_line
 from cogworker_django.core.worker_options import ConfigFile, Flags, WorkerOptions
-from cogworker_django.process import logs
+from cogworker_django.process import logs, streams
 from cogworker_django.process.commands import REOPEN, STOP
 
 PROBLEM_LIMIT = 1_000  # characters of one line
@@ -54,6 +54,7 @@ class Command(BaseCommand):
 
     def handle(self, *_args: Any, **options: Any) -> None:
         """Run the worker, and exit with its status; with 1 if it cannot start."""
+        streams.fill()
         try:
             told = self._resolve(options)
             hangup = REOPEN if options["logfile"] is not None else STOP

@@ -216,6 +216,14 @@
     if (!document.hidden) tick();
   });
 
+  // --- operations: the next step is taken by itself as long as the page is looked at -----------------------------
+  const steps = document.querySelector("form[data-cw-step]");
+  const nextStep = () => {
+    if (!document.hidden && !steps.dataset.sent) steps.requestSubmit(steps.querySelector('[value="step"]'));
+    else window.setTimeout(nextStep, 1000);
+  };
+  if (steps) window.setTimeout(nextStep, 300);
+
   showTimes(document);
   showSelection();
   timer = window.setTimeout(tick, steady);

@@ -22,7 +22,7 @@
 --- include lib/lanes
 local trip = cmsgpack.unpack(ARGV[1])
 local prefix, keep, wanted = trip.prefix, trip.keep, trip.wanted
-local counts, ended = {processed = 0, failed = 0}, {all = {}, processed = {}, failed = {}}
+local counts, ended = {processed = 0, failed = 0, dropped = 0}, {all = {}, processed = {}, failed = {}, dropped = {}}
 local CHUNK = 1000
 
 local function settle_done(tokens)
