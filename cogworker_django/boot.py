@@ -6,6 +6,7 @@ import functools
 import gc
 import logging
 import os
+import socket
 import threading
 
 from cogworker_django import conf, connections, reloading, runtime
@@ -72,7 +73,8 @@ class Boot:
             return Door(address, self._board)
         except OSError as error:
             # A name that nobody knows has a number of its own kind.
-            reason = os.strerror(error.errno) if (error.errno or 0) > 0 else error.strerror or error
+            unknown = isinstance(error, socket.gaierror)
+            reason = os.strerror(error.errno) if error.errno and not unknown else error.strerror or error
             raise fault("--health", f"nobody can listen on {address}: {reason}.") from None
 
     def _single(self, commands: Commands) -> int:

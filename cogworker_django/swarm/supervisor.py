@@ -72,7 +72,7 @@ class Supervisor:
         self._commands = commands
         self._selector = selectors.PollSelector()
         self._ear = Ear()
-        self._table: Table | None = None
+        self._table = Table(os.getpid(), [])
         self._stopping = False
         self._ever_beaten = False
         self.problem = ""
@@ -289,10 +289,9 @@ class Supervisor:
         if not self._board.stuck:
             self._service.alive()
         table = Table(os.getpid(), [slot.row() for slot in self._slots])
+        if table != self._table:
+            self._table = table
+            up = sum(slot.state == State.RUNNING for slot in self._slots)
+            title.show(f"{up} of {len(self._slots)} processes{self._stopping * ', stopping'}", self._plan.tag)
         for _, child in self._children:
-            child.show(table)
-        if table == self._table:
-            return
-        self._table = table
-        up = sum(slot.state == State.RUNNING for slot in self._slots)
-        title.show(f"{up} of {len(self._slots)} processes{self._stopping * ', stopping'}", self._plan.tag)
+            child.show(self._table)
