@@ -15,6 +15,7 @@ from django.tasks.signals import task_enqueued, task_finished, task_started
 from django.utils import timezone
 
 from cogworker_django import RetrySet, Status
+from cogworker_django.core import codec
 from cogworker_django.tasks import CogworkerBackend, UnstorableResult
 from tests.tasks import work
 from tests.tasks.making import FAILED, READY, RUNNING, SUCCESSFUL, finished, made, reaches
@@ -315,3 +316,12 @@ def test_a_backend_is_what_the_framework_takes_it_for(rig: Rig) -> None:
     assert backend.supports_async_task
     assert backend.supports_get_result
     assert task(work.add).get_backend() is backend
+
+
+def test_a_task_has_the_limits_of_a_job(rig: Rig, redis_client: redis.Redis) -> None:
+    work.note.using(timeout=5, expires_in=60).enqueue("x")  # type: ignore[attr-defined]  # ours
+    stored: Any = redis_client.lrange("t:queue:default", 0, -1)
+    [raw] = stored
+    payload = codec.decode(raw)
+    assert payload["timeout"] == 5
+    assert payload["expires_at"] == pytest.approx(payload["created_at"] + 60, abs=1)
