@@ -319,7 +319,7 @@ def test_a_backend_is_what_the_framework_takes_it_for(rig: Rig) -> None:
 
 
 def test_a_task_has_the_limits_of_a_job(rig: Rig, redis_client: redis.Redis) -> None:
-    work.note.using(timeout=5, expires_in=60).enqueue("x")  # type: ignore[attr-defined]  # ours
+    made(work.note, timeout=5).using(expires_in=60).enqueue("x")
     stored: Any = redis_client.lrange("t:queue:default", 0, -1)
     [raw] = stored
     payload = codec.decode(raw)
