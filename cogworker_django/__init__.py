@@ -17,6 +17,7 @@ Features that span rooms: reliable fetch = store/trips, worker/exchange, store/r
 """
 
 from cogworker_django.api.attempts import attempts_of
+from cogworker_django.api.cancelling import cancel
 from cogworker_django.api.history import History
 from cogworker_django.api.intake import Intake
 from cogworker_django.api.jobsets import DeadSet, RetrySet, ScheduledSet
@@ -28,7 +29,9 @@ from cogworker_django.api.status import Status
 from cogworker_django.core.errors import (
     CogworkerError,
     ConfigurationError,
+    JobCancelled,
     JobFailedError,
+    JobTimeout,
     LockHeld,
     ProcessDied,
     RedisRefused,
@@ -50,7 +53,9 @@ __all__ = [
     "History",
     "Intake",
     "Job",
+    "JobCancelled",
     "JobFailedError",
+    "JobTimeout",
     "LockHeld",
     "PeriodicSet",
     "ProcessDied",
@@ -69,6 +74,7 @@ __all__ = [
     "WorkSet",
     "__version__",
     "attempts_of",
+    "cancel",
     "current_job",
     "job",
     "periodic",

@@ -12,6 +12,7 @@ from django.core.checks import CheckMessage, Error, register
 from cogworker_django import conf
 from cogworker_django.core.errors import ConfigurationError
 from cogworker_django.definition import REGISTRY
+from cogworker_django.deploy_checks import check_deployment
 
 TAG = "cogworker"
 APP_LABEL = "cogworker"
@@ -27,6 +28,8 @@ ENTRIES_ID = "cogworker.E005"
 ENTRIES_HINT = 'Correct the entry where it is registered, or in COGWORKER["PERIODIC"].'
 TASKS_ID = "cogworker.E006"
 TASKS_HINT = "Upgrade Django, or take the entry out of TASKS and define jobs with cogworker_django.job."
+WEB_ID = "cogworker.E010"
+WEB_HINT = "Correct the dotted path, or what stands there."
 JOBS_HINT = "Give each job a name of its own with the option name."
 
 
@@ -40,6 +43,7 @@ def check_cogworker(app_configs: Sequence[AppConfig] | None = None, **_: Any) ->
 def install() -> None:
     """Hand the checks to Django; called once, when the app is ready."""
     register(check_cogworker, TAG)
+    register(check_deployment, TAG, deploy=True)
 
 
 def _errors() -> Iterator[CheckMessage]:
@@ -51,6 +55,7 @@ def _errors() -> Iterator[CheckMessage]:
         yield from _problems(lambda: conf.load_hooks(config), HOOKS_ID, HOOKS_HINT)
         yield from _problems(lambda: conf.import_listed(config), IMPORTS_ID, IMPORTS_HINT)
         yield from _problems(lambda: conf.load_entries(config), ENTRIES_ID, ENTRIES_HINT)
+        yield from _problems(lambda: conf.load_web(config), WEB_ID, WEB_HINT)
     if django.VERSION < conf.TASKS_SINCE and conf.TASK_BACKEND in conf.task_backend_paths():
         yield Error("TASKS needs Django 6.0 or newer.", hint=TASKS_HINT, id=TASKS_ID)
     yield from (Error(problem, hint=JOBS_HINT, id=JOBS_ID) for problem in REGISTRY.problems())

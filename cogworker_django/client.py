@@ -224,6 +224,7 @@ class JobClient:
             check_call(args, _NO_KWARGS)
             payload = build(checked(args, "args"), _NO_KWARGS, jid, now)
             payload["enqueued_at"] = now
+            blueprint.limit(payload, now)
             digest = sealed(payload)
             pushes.append(Push(payload, encoded(payload, limit), None, None, digest, on_commit))
 
@@ -242,16 +243,13 @@ class JobClient:
     ) -> Push | None:
         """Everything before the write; None if middleware did not proceed."""
         blueprint.check_call(args, kwargs)
-        payload = blueprint.payload(
-            checked(args, "args"),
-            checked(kwargs, "kwargs") if kwargs else {},
-            jid,
-            self._now(),
-        )
+        named = checked(kwargs, "kwargs") if kwargs else {}
+        payload = blueprint.payload(checked(args, "args"), named, jid, self._now())
         if riders:
             payload |= riders
         if due is not None:
             payload["at"] = due.at
+        blueprint.limit(payload, self._now() if due is None else due.at)
         if not self._chain.empty:
             admitted = self._admitted(payload)
             if admitted is None:

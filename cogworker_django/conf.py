@@ -29,7 +29,7 @@ from cogworker_django.core.middleware import Chain
 from cogworker_django.core.redis_target import RedisTarget
 from cogworker_django.core.settings import Problems
 from cogworker_django.definition import REGISTRY
-from cogworker_django.dotted_paths import imported_handlers, imported_middleware
+from cogworker_django.dotted_paths import imported_callable, imported_handlers, imported_middleware
 from cogworker_django.features.announcing import AnnouncingDispatcher
 from cogworker_django.signals import Signals
 from cogworker_django.store.dispatcher import RedisDispatcher
@@ -40,6 +40,7 @@ TASKS_MODULE = "tasks"  # and this where tasks are jobs
 TASK_BACKEND = "cogworker_django.tasks.CogworkerBackend"
 TASKS_SINCE = (6, 0)  # the version of Django that has them
 SERVER_ARGUMENTS = 4  # job, payload, queue, proceed
+REDACT_ARGUMENTS = 3  # name, args, kwargs
 CLIENT_ARGUMENTS = 5  # name, payload, queue, redis, proceed
 
 
@@ -69,7 +70,9 @@ def load_hooks(config: Config) -> Hooks:
     """
     problems = Problems()
     client = imported_middleware(config.client_middleware, f'{PLACE}["CLIENT_MIDDLEWARE"]', CLIENT_ARGUMENTS, problems)
-    server = imported_middleware(config.server_middleware, f'{PLACE}["SERVER_MIDDLEWARE"]', SERVER_ARGUMENTS, problems)
+    server = imported_middleware(
+        config.server_middleware, f'{PLACE}["SERVER_MIDDLEWARE"]', SERVER_ARGUMENTS, problems, asynchronous=True
+    )
     handlers = imported_handlers(config.death_handlers, f'{PLACE}["DEATH_HANDLERS"]', problems)
     problems.check()
     return Hooks(client_chain=Chain(client), server_chain=Chain(server), death_handlers=handlers)
@@ -125,6 +128,24 @@ def import_listed(config: Config) -> None:
             if error.name is None or not f"{name}.".startswith(f"{error.name}."):
                 raise
             problems.add(f'{PLACE}["IMPORTS"][{index}]', f"there is no module {name}.")
+    problems.check()
+
+
+def load_web(config: Config) -> None:
+    """Import what `WEB` names by dotted path.
+
+    Raises:
+        ConfigurationError: with everything that cannot be imported or called, each with its key.
+    """
+    problems = Problems()
+    for index, name in enumerate(config.web.extensions):
+        try:
+            import_module(name)
+        except ImportError as error:
+            problems.add(f'{PLACE}["WEB"]["EXTENSIONS"][{index}]', f"cannot be imported: {error}.")
+    if isinstance(config.web.redact, str):
+        with problems:
+            imported_callable(config.web.redact, f'{PLACE}["WEB"]["REDACT"]', REDACT_ARGUMENTS)
     problems.check()
 
 

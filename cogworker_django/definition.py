@@ -78,6 +78,8 @@ class Job(Enqueuing):
     """The whole payload, inside a run."""
     worker_id: str = ""
     """The identity of the process that runs it, inside a run."""
+    cancelled: bool = False
+    """Whether somebody has cancelled the job while it runs: it may end by itself, or raise `JobCancelled`."""
     _cogworker_reporter: Reporter = staticmethod(silent)
 
     def __init_subclass__(cls, *, name: str | None = None, aliases: Iterable[str] = (), **options: Any) -> None:

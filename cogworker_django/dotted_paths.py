@@ -12,13 +12,15 @@ from typing import Any
 from django.utils.module_loading import import_string
 
 from cogworker_django.core.config import Middleware
-from cogworker_django.core.middleware import Entry
+from cogworker_django.core.middleware import Entry, is_asynchronous
 from cogworker_django.core.settings import Problems, fault
 
 HANDLER_ARGUMENTS = 2  # payload, exception
 
 
-def imported_middleware(entries: Iterable[Middleware], place: str, arguments: int, problems: Problems) -> list[Entry]:
+def imported_middleware(
+    entries: Iterable[Middleware], place: str, arguments: int, problems: Problems, *, asynchronous: bool = False
+) -> list[Entry]:
     """Import middleware.
 
     Args:
@@ -26,6 +28,7 @@ def imported_middleware(entries: Iterable[Middleware], place: str, arguments: in
         place: the key of the list in the settings.
         arguments: how many positional ones each is called with.
         problems: gets every fault.
+        asynchronous: whether there is an event loop for such as are.
     """
     loaded: list[Entry] = []
     for index, (path, kwargs) in enumerate(entries):
@@ -36,6 +39,8 @@ def imported_middleware(entries: Iterable[Middleware], place: str, arguments: in
                 _check_class(target, path, arguments, kwargs, at)
             else:
                 _check_call(target, path, arguments, kwargs, at)
+            if not asynchronous and is_asynchronous(target):
+                raise fault(at, f"{path} is asynchronous, which only middleware around a run may be.")
             loaded.append((target, kwargs))
     return loaded
 
@@ -50,6 +55,22 @@ def imported_handlers(paths: Iterable[str], place: str, problems: Problems) -> t
             _check_call(target, path, HANDLER_ARGUMENTS, {}, at)
             loaded.append(target)
     return tuple(loaded)
+
+
+def imported_callable(path: str, place: str, arguments: int) -> Callable[..., Any]:
+    """Import one function.
+
+    Args:
+        path: its dotted path.
+        place: its key in the settings.
+        arguments: how many positional ones it is called with.
+
+    Raises:
+        ConfigurationError: it cannot be imported or called.
+    """
+    target = _imported(path, place)
+    _check_call(target, path, arguments, {}, place)
+    return target
 
 
 def _imported(path: str, place: str) -> Callable[..., Any]:

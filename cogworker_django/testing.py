@@ -12,7 +12,7 @@ import inspect
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import datetime
 from types import TracebackType
 from typing import Any
@@ -156,7 +156,8 @@ def _perform(push: Push) -> None:
     now = runtime.current()
     runner = Runner(now.registry, now.server_chain, lambda: None, lambda: None, announcer=now.announcer)
     payload = codec.decode(push.raw)
-    outcome = runner.run(payload, payload["queue"])
+    with closing(runner):
+        outcome = runner.run(payload, payload["queue"])
     if isinstance(outcome, Failed):
         raise outcome.error
 

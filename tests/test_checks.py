@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ from django.test import override_settings
 
 from cogworker_django import checks, job
 from cogworker_django.definition import REGISTRY
-from tests.support import finished, manage
+from tests.support import ROOT, finished, manage
 
 
 def no_function(payload: object) -> None:
@@ -114,3 +115,11 @@ def test_manage_check_reports_all_of_it_and_fails() -> None:
     assert code == 1
     assert err.count("cogworker.E001") == 2
     assert "Traceback" not in err
+
+
+def test_every_id_of_a_check_stands_in_the_readme() -> None:
+    """And no other."""
+    code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "cogworker_django").rglob("*check*.py"))
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    told = set(re.findall(r"`(?:cogworker\.)?([EW]\d{3})`", readme))
+    assert told == set(re.findall(r'"cogworker\.([EW]\d{3})"', code))

@@ -24,6 +24,7 @@ PROVED = [
     "followed",
     "unique",
     "remembered",
+    "pages",
     "bulk",
     "recovered",
     "stopped",

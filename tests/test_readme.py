@@ -6,20 +6,20 @@ import argparse
 import ast
 import re
 from dataclasses import fields
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 from django.core.management import load_command_class
 from django.core.management.base import BaseCommand
 
-import cogworker_django
-from cogworker_django.core.config import Config
+from cogworker_django.core.config import Config, WebConfig
 from tests.support import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 COMMANDS = ("cogworker", "cogworker_queue", "cogworker_redis", "cogworker_status")
 # Flags of other programs, and of ours that the README lists as not there yet.
-FOREIGN_FLAGS = {"--", "--check", "--help", "--stop-timeout"}
+FOREIGN_FLAGS = {"--", "--check", "--deploy", "--help", "--stop-timeout"}
 
 
 def section(title: str) -> str:
@@ -46,6 +46,12 @@ def test_every_setting_stands_in_the_table_of_settings_and_nothing_else_does() -
     assert named == {field.name.upper() for field in fields(Config)}
 
 
+def test_every_setting_of_the_pages_stands_in_their_table() -> None:
+    cells = re.findall(r"^\| (`[A-Z].*?) \|", section("### Settings of the pages"), re.MULTILINE)
+    named = {name for cell in cells for name in re.findall(r"`([A-Z_]+)`", cell)}
+    assert named == {field.name.upper() for field in fields(WebConfig)}
+
+
 def test_every_flag_of_the_worker_stands_in_its_table_and_nothing_else_does() -> None:
     cells = re.findall(r"^\| (`-.*?) \|", section("## The worker"), re.MULTILINE)
     named = {flag for cell in cells for flag in re.findall(r"(--?[a-zA-Z][a-z-]*)", cell)}
@@ -65,9 +71,9 @@ def test_no_flag_is_invented() -> None:
 
 def test_every_name_that_the_examples_import_exists() -> None:
     for module, names in re.findall(r"^from (cogworker_django\S*) import (.+)$", README, re.MULTILINE):
-        assert module == "cogworker_django"
+        assert module in ("cogworker_django", "cogworker_django.web.extend")
         for name in names.split(", "):
-            assert hasattr(cogworker_django, name), name
+            assert hasattr(import_module(module), name), name
 
 
 @pytest.mark.parametrize("block", re.findall(r"```python\n(.*?)```", README, re.DOTALL))

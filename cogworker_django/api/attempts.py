@@ -6,6 +6,8 @@ from cogworker_django.api.door import opened
 from cogworker_django.store.attempts import Attempt
 from cogworker_django.store.store import Store
 
+__all__ = ["Attempt", "attempts_of"]
+
 
 def attempts_of(jid: str, store: Store | None = None) -> list[Attempt]:
     """Read a job's failed attempts, oldest first; none once it has succeeded.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cogworker_django.api.door import opened
-from cogworker_django.store.queue_reader import INTAKE
+from cogworker_django.store.queue_state import INTAKE
 from cogworker_django.store.store import Store
 
 

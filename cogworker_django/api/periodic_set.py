@@ -19,7 +19,16 @@ class PeriodicEntry:
     """One entry, as it was when it was read."""
 
     def __init__(
-        self, name: str, shown: dict[str, Any], *, slot: int | None, enabled: bool, run: dict[str, Any], store: Store
+        self,
+        name: str,
+        shown: dict[str, Any],
+        *,
+        slot: int | None,
+        enabled: bool,
+        run: dict[str, Any],
+        reason: dict[str, Any],
+        now: float,
+        store: Store,
     ) -> None:
         self.name = name
         self.cron = str(shown.get("cron", ""))
@@ -37,19 +46,36 @@ class PeriodicEntry:
         """The last time that was fired, or passed over."""
         self.last_run = run
         """``jid``, ``slot``, and ``outcome`` of the last run: ``queued``, ``complete``, ``retrying`` or ``failed``."""
+        self.reason = reason
+        """Why it was disabled, as far as that was told: ``reason``, ``by``, ``at`` (epoch seconds)."""
+        self._now = now
         self._store = store
+
+    def upcoming(self, count: int) -> list[datetime]:
+        """List the next times on Redis's clock, in the entry's zone; none where its expression cannot be read here.
+
+        Args:
+            count: how many.
+        """
+        try:
+            return Cron(self.cron, self.timezone).upcoming(datetime.fromtimestamp(self._now, UTC), count)
+        except (TypeError, ValueError):
+            return []
 
     @property
     def next_slot(self) -> datetime | None:
         """The next time, in the entry's zone; None where its expression cannot be read here."""
-        try:
-            return Cron(self.cron, self.timezone).upcoming(datetime.now(UTC), 1)[0]
-        except (TypeError, ValueError):
-            return None
+        return next(iter(self.upcoming(1)), None)
 
-    def disable(self) -> bool:
-        """Let it not run; return whether it was enabled."""
-        return self._store.periodic.disable(self.name)
+    def disable(self, reason: str = "", by: str = "") -> bool:
+        """Let it not run; return whether it was enabled.
+
+        Args:
+            reason: why, for whoever looks at it later.
+            by: who did it.
+        """
+        told = {"reason": reason, "by": by, "at": self._now} if reason or by else None
+        return self._store.periodic.disable(self.name, told)
 
     def enable(self) -> bool:
         """Let it run again, from its next time on; return whether it was disabled."""
@@ -92,19 +118,17 @@ class PeriodicSet:
         self._store = opened(store)
 
     def __iter__(self) -> Iterator[PeriodicEntry]:
-        """Read all in three round trips."""
-        periodic = self._store.periodic
-        shown, runs = periodic.published(), periodic.runs()
-        if not shown:
-            return
-        look = periodic.look(sorted(shown))
-        for name in sorted(shown):
+        """Read all in one round trip."""
+        found = self._store.periodic.everything()
+        for name in sorted(found.entries):
             yield PeriodicEntry(
                 name,
-                shown[name],
-                slot=look.slots.get(name),
-                enabled=name not in look.disabled,
-                run=runs.get(name, {}),
+                found.entries[name],
+                slot=found.slots.get(name),
+                enabled=name not in found.disabled,
+                run=found.runs.get(name, {}),
+                reason=found.reasons.get(name, {}),
+                now=found.now,
                 store=self._store,
             )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,6 +75,16 @@ class ProcessSet:
     def find(self, identity: str) -> Process | None:
         """Return one process by its identity; None when it does not live."""
         return next((process for process in self if process.identity == identity), None)
+
+
+def unsettled_of(identities: Sequence[str], store: Store | None = None) -> dict[str, int]:
+    """Count the jobs that processes hold and have not settled, also those of processes that are gone.
+
+    Args:
+        identities: of the processes.
+        store: where to look; by default the current runtime's.
+    """
+    return opened(store).process_reader.unsettled(identities)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

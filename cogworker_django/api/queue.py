@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from cogworker_django.api.door import opened
 from cogworker_django.api.record import JobRecord
 from cogworker_django.core.names import check_queue
-from cogworker_django.store.queue_reader import INTAKE, QueueReader, QueueState
+from cogworker_django.store.queue_reader import QueueReader
+from cogworker_django.store.queue_state import INTAKE, QueueState
 from cogworker_django.store.store import Store
 
 

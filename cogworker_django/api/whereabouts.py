@@ -86,12 +86,14 @@ class _Search:
 
     def in_progress(self) -> Whereabouts | None:
         """Look at what processes hold, and since when they run it."""
-        held = self._store.process_reader.holder(self._jid)
+        reader = self._store.process_reader
+        likely, since = reader.runner(self._jid) or (None, None)
+        # What is told may be over by now: what is held is what counts.
+        held = reader.holder(self._jid, likely)
         if held is None:
             return None
         identity, raw = held
-        since = self._store.process_reader.running_since(identity, self._jid)
-        return self._found(Place.IN_PROGRESS, raw, identity, since)
+        return self._found(Place.IN_PROGRESS, raw, identity, since if identity == likely else None)
 
     def in_set(self, name: SetName, place: Place) -> Whereabouts | None:
         """Look into a set."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from cogworker_django.core.options import JobOptions
-from cogworker_django.core.payload import Payload
+from cogworker_django.core.payload import EXPIRES_AT, Payload
 from cogworker_django.core.signature import CallCheck, accept_any
 
 
@@ -63,3 +63,13 @@ class Blueprint:
         if kwargs:
             payload["kwargs"] = kwargs
         return payload
+
+    def limit(self, payload: Payload, start: float) -> None:
+        """Write into a payload when it is too late to start.
+
+        Args:
+            payload: of one job.
+            start: when it is to run at the earliest, epoch seconds.
+        """
+        if self.options.expires_in is not None:
+            payload[EXPIRES_AT] = start + self.options.expires_in

@@ -77,3 +77,12 @@ _KINDS: dict[type, str] = {
     bool: "true or false",
     type(None): "null",
 }
+
+
+def pretty(value: Any) -> str:
+    """Write a value for people, over several lines.
+
+    Args:
+        value: decoded from JSON.
+    """
+    return msgspec.json.format(encode(value), indent=2).decode()

@@ -64,6 +64,14 @@ class LockHeld(CogworkerError):
         return f"Job {self.jid} is unique, and job {self.holder} with the same arguments waits or runs."
 
 
+class JobTimeout(CogworkerError):
+    """A job has run longer than its `timeout`; raised inside it."""
+
+
+class JobCancelled(CogworkerError):
+    """A job was cancelled: raised by a job to end because of that, it drops the job without a retry."""
+
+
 class ProcessDied(CogworkerError):
     """The process running the job died more often than ``MAX_ORPHANINGS`` allows."""
 

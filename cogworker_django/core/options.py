@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
+from cogworker_django.core import times
 from cogworker_django.core.arguments import checked
 from cogworker_django.core.names import check_queue
 from cogworker_django.core.payload import is_reserved
@@ -16,7 +18,7 @@ from cogworker_django.core.text import described
 UNTIL_EXECUTED = "until_executed"
 
 # Options with a meaning of their own, as opposed to keywords that just ride along.
-KNOWN = frozenset({"queue", "retry", "unique", "on_commit"})
+KNOWN = frozenset({"queue", "retry", "unique", "on_commit", "timeout", "expires_in"})
 # Keywords of the definition itself, which no single call can change.
 DEFINING = frozenset({"name", "aliases"})
 
@@ -33,6 +35,10 @@ class JobOptions:
     """``"until_executed"``: refused while the same job waits or runs."""
     on_commit: bool | str | None = None
     """True or a database alias: pushed after the transaction commits. Never part of the payload."""
+    timeout: float | None = None
+    """Seconds that a run may take."""
+    expires_in: float | None = None
+    """Seconds after its push, or its due time, from which on it is too late to start."""
     extra: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     """Further keywords: they travel in the payload, for middleware."""
 
@@ -57,8 +63,12 @@ class JobOptions:
 
     def fields(self) -> dict[str, Any]:
         """Write what of the options belongs into a payload."""
-        unique = {"unique": self.unique} if self.unique else {}
-        return {"queue": self.queue, "retry": self.retry, **unique, **self.extra}
+        fields: dict[str, Any] = {"queue": self.queue, "retry": self.retry}
+        if self.unique:
+            fields["unique"] = self.unique
+        if self.timeout is not None:
+            fields["timeout"] = self.timeout
+        return {**fields, **self.extra}
 
 
 def refuse_attributes(owner: str, attributes: Mapping[str, Any]) -> None:
@@ -116,6 +126,25 @@ def check_on_commit(value: object) -> bool | str | None:
     raise TypeError(f"on_commit must be True, False or a database alias, not {described(value)}")
 
 
+def check_seconds(name: str, value: object) -> float | None:
+    """Check an option that is a length of time.
+
+    Args:
+        name: of the option.
+        value: seconds, a timedelta, or None for no limit.
+
+    Raises:
+        TypeError: it is of another type.
+        ValueError: it is not above 0, or not finite.
+    """
+    if value is None:
+        return None
+    seconds = times.seconds(value, name)
+    if seconds <= 0:
+        raise ValueError(f"{name} must be more than 0 seconds, not {described(value)}")
+    return seconds
+
+
 def _rider(name: str, value: object) -> Any:
     if name in DEFINING:
         raise TypeError(f"{name} belongs to the job's definition and cannot be set for a call")
@@ -129,4 +158,6 @@ _CHECKS: dict[str, Callable[[object], Any]] = {
     "retry": check_retry,
     "unique": check_unique,
     "on_commit": check_on_commit,
+    "timeout": partial(check_seconds, "timeout"),
+    "expires_in": partial(check_seconds, "expires_in"),
 }

@@ -22,7 +22,12 @@ class Failed:
     """What it raised: any exception, exits included."""
 
 
-Outcome = Succeeded | Failed
+@dataclass(frozen=True, slots=True)
+class Interrupted:
+    """The process ends, and the job was cancelled for that: it runs again elsewhere."""
+
+
+Outcome = Succeeded | Failed | Interrupted
 
 
 class Fate(StrEnum):

@@ -28,6 +28,7 @@ RESERVED = frozenset(
         "interrupted_count",
         "raw_payload",
         "unique_digest",
+        "expires_at",
         "django_task",
     }
 )
@@ -35,6 +36,9 @@ RESERVED = frozenset(
 RESERVED_PREFIX = "periodic_"
 # The periodic entry that a job is a run of, and the time that it was due, epoch seconds.
 PERIODIC_NAME, PERIODIC_SLOT = "periodic_name", "periodic_slot"
+
+# When it is too late to start, epoch seconds.
+EXPIRES_AT = "expires_at"
 
 # Names the lock of a unique job; whoever removes such a job frees the lock by it.
 UNIQUE_DIGEST = "unique_digest"

@@ -15,6 +15,10 @@ class State(StrEnum):
     COMPLETE = "complete"
     FAILED = "failed"
     """It has failed for good, or was dropped by its hook."""
+    EXPIRED = "expired"
+    """It was dropped: it was too late to start."""
+    CANCELLED = "cancelled"
+    """It was dropped: somebody has cancelled it."""
 
 
 STATUS_FIELDS = frozenset(

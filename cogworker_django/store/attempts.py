@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 
 import msgspec
@@ -66,8 +67,12 @@ class Attempts:
 
     def of(self, jid: str) -> list[Attempt]:
         """Read a job's attempts, oldest first; elements that cannot be read are left out."""
-        read = (_attempt(raw) for raw in self._gateway.call("LRANGE", self._keys.attempts(jid), 0, -1))
-        return [attempt for attempt in read if attempt is not None]
+        return attempts_in(self._gateway.call("LRANGE", self._keys.attempts(jid), 0, -1))
+
+
+def attempts_in(raws: Iterable[bytes]) -> list[Attempt]:
+    """Read stored attempts; elements that cannot be read are left out."""
+    return [attempt for attempt in map(_attempt, raws) if attempt is not None]
 
 
 def _attempt(raw: bytes) -> Attempt | None:

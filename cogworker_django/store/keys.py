@@ -29,6 +29,7 @@ class Keys:
         self.periodic_seen = f"{prefix}periodic:seen"
         self.periodic_slots = f"{prefix}periodic:slots"
         self.periodic_disabled = f"{prefix}periodic:disabled"
+        self.periodic_reasons = f"{prefix}periodic:reasons"
         self.periodic_runs = f"{prefix}periodic:runs"
         self.processed = f"{prefix}stats:processed"
         self.failed = f"{prefix}stats:failed"
@@ -81,6 +82,18 @@ class Keys:
     def attempts(self, jid: str) -> str:
         """The list of a job's failed attempts."""
         return f"{self.prefix}job_attempts:{jid}"
+
+    def once(self, token: str) -> str:
+        """Remembers a form that was sent; expires."""
+        return f"{self.prefix}web:once:{token}"
+
+    def operation(self, name: str) -> str:
+        """The record of an operation over all jobs that match; expires."""
+        return f"{self.prefix}web:operation:{name}"
+
+    def operation_lease(self, name: str) -> str:
+        """Held by the step that is at an operation; expires."""
+        return f"{self.prefix}web:operation_lease:{name}"
 
     def status(self, jid: str) -> str:
         """Where a job stands; expires."""

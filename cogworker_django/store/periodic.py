@@ -43,6 +43,20 @@ class Look:
     """Whether what is disabled could not be read."""
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Everything:
+    """All entries that processes show, and what is known of them."""
+
+    now: float
+    """Redis's time, epoch seconds."""
+    entries: Mapping[str, dict[str, Any]]
+    slots: Mapping[str, int]
+    disabled: frozenset[str]
+    runs: Mapping[str, dict[str, Any]]
+    reasons: Mapping[str, dict[str, Any]]
+    """Why entries were disabled: `reason`, `by`, `at`."""
+
+
 class PeriodicStore:
     """Everything of periodic entries.
 
@@ -131,14 +145,49 @@ class PeriodicStore:
         """Read the last run of each entry: its job, its slot, and its outcome once it has one."""
         return _objects(self._gateway.call("HGETALL", self._keys.periodic_runs))
 
-    def disable(self, name: str) -> bool:
-        """Let an entry not be fired; return whether it was enabled."""
-        return bool(self._gateway.call("SADD", self._keys.periodic_disabled, name))
+    def everything(self) -> Everything:
+        """Read all entries and what is known of them, in one round trip; what is damaged counts as nothing."""
+        keys = self._keys
+        commands = [
+            ("HGETALL", keys.periodic_entries),
+            ("HGETALL", keys.periodic_slots),
+            ("SMEMBERS", keys.periodic_disabled),
+            ("HGETALL", keys.periodic_runs),
+            ("HGETALL", keys.periodic_reasons),
+            ("TIME",),
+        ]
+        entries, slots, disabled, runs, reasons, now = replies.each(self._gateway, commands)
+        return Everything(
+            now=replies.seconds(now),
+            entries=_objects(replies.or_else(entries, {})),
+            slots={
+                name.decode(errors="replace"): int(slot)
+                for name, slot in replies.or_else(slots, {}).items()
+                if _is_time(slot)
+            },
+            disabled=frozenset(name.decode(errors="replace") for name in replies.or_else(disabled, ())),
+            runs=_objects(replies.or_else(runs, {})),
+            reasons=_objects(replies.or_else(reasons, {})),
+        )
+
+    def disable(self, name: str, reason: Mapping[str, Any] | None = None) -> bool:
+        """Let an entry not be fired; return whether it was enabled.
+
+        Args:
+            name: the entry's.
+            reason: what is kept with it for people; None for nothing.
+        """
+        changed = bool(self._gateway.call("SADD", self._keys.periodic_disabled, name))
+        if reason and changed:
+            self._gateway.call("HSET", self._keys.periodic_reasons, name, codec.encode(reason))
+        return changed
 
     def enable(self, name: str) -> bool:
         """Let an entry be fired again, from its next slot on; return whether it was disabled."""
         names = (self._keys.periodic_disabled, self._keys.periodic_slots)
-        return bool(self._gateway.run("enable_entry", names, (name,)))
+        changed = bool(self._gateway.run("enable_entry", names, (name,)))
+        self._gateway.call("HDEL", self._keys.periodic_reasons, name)
+        return changed
 
     def holder(self, digest: str) -> str | None:
         """Return the id of the job that holds a unique job's lock; None when it is free."""

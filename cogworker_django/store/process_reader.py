@@ -10,12 +10,14 @@ from typing import Any
 
 from cogworker_django.core import codec, times
 from cogworker_django.core.errors import UnreadablePayload
+from cogworker_django.core.names import CANCEL
+from cogworker_django.store import replies
 from cogworker_django.store.gateway import Gateway
 from cogworker_django.store.jobset_reader import jid_of, stored_text
 
 AT_ONCE = 200  # processes read in one round trip
 SIGNALS_KEPT = 86_400  # seconds that a command waits for its process
-SIGNALS_MOST = 16  # commands that wait at most, the newest
+SIGNALS_MOST = 1_000  # commands that wait at most, the newest
 
 
 class Signal(StrEnum):
@@ -66,7 +68,7 @@ class ProcessReader:
         for identities in _chunks(sorted(beats)):
             infos = self._gateway.call("MGET", *map(self._keys.process, identities))
             found += [
-                ProcessState(identity=identity, info=_object(info), beat_at=_beat(beats[identity]))
+                ProcessState(identity=identity, info=object_in(info), beat_at=beat_of(beats[identity]))
                 for identity, info in zip(identities, infos, strict=True)
                 if info is not None
             ]
@@ -84,33 +86,58 @@ class ProcessReader:
         found: list[tuple[str, list[dict[str, Any]]]] = []
         for chunk in _chunks(identities):
             works = self._gateway.call("MGET", *map(self._keys.work, chunk))
-            found += [(identity, _objects(work)) for identity, work in zip(chunk, works, strict=True)]
+            found += [(identity, objects_in(work)) for identity, work in zip(chunk, works, strict=True)]
         return found
 
-    def holder(self, jid: str) -> tuple[str, bytes] | None:
-        """Search what processes have fetched and not settled for a job.
+    def holder(self, jid: str, likely: str | None = None) -> tuple[str, bytes] | None:
+        """Search what processes have fetched and not settled for a job, one process at a time.
+
+        Args:
+            jid: the job's id.
+            likely: the identity of the process to look at first.
+
+        Returns:
+            The identity of the process, which may be dead, and the raw job; None when no process holds it.
+        """
+        identities = self._identities()
+        for identity in sorted(identities, key=lambda each: each != likely):
+            for raw in self._gateway.run("find_held", (self._keys.in_progress(identity),), (stored_text(jid),)):
+                if jid_of(raw) == jid:
+                    return identity, raw
+        return None
+
+    def runner(self, jid: str) -> tuple[str, float | None] | None:
+        """Search what processes have told that they run for a job; they tell late, and of long jobs only.
 
         Args:
             jid: the job's id.
 
         Returns:
-            The identity of the process, which may be dead, and the raw job; None when no process holds it.
+            The identity of the process, and since when it runs the job, epoch seconds; None when none has told.
         """
-        for identity in self._gateway.call("HKEYS", self._keys.beats):
-            name = identity.decode(errors="replace")
-            for raw in self._gateway.run("find_held", (self._keys.in_progress(name),), (stored_text(jid),)):
-                if jid_of(raw) == jid:
-                    return name, raw
+        for identity, rows in self.work(self._identities()):
+            for row in rows:
+                payload = row.get("payload")
+                if isinstance(payload, dict) and payload.get("jid") == jid:
+                    return identity, times.told(row.get("run_at"))
         return None
 
-    def running_since(self, identity: str, jid: str) -> float | None:
-        """Read since when a process runs a job, epoch seconds; None when it has not told that it does."""
-        ((_, rows),) = self.work([identity])
-        for row in rows:
-            payload = row.get("payload")
-            if isinstance(payload, dict) and payload.get("jid") == jid:
-                return times.told(row.get("run_at"))
-        return None
+    def _identities(self) -> list[str]:
+        return [identity.decode(errors="replace") for identity in self._gateway.call("HKEYS", self._keys.beats)]
+
+    def unsettled(self, identities: Sequence[str]) -> dict[str, int]:
+        """Count the jobs that processes hold and have not settled; what is damaged counts as none."""
+        lengths = replies.each(self._gateway, [("HLEN", self._keys.in_progress(name)) for name in identities])
+        return {name: int(replies.or_else(length, 0)) for name, length in zip(identities, lengths, strict=True)}
+
+    def cancel(self, identity: str, jid: str) -> None:
+        """Leave the command for a process to cancel a job that it holds.
+
+        Args:
+            identity: of the process.
+            jid: of the job.
+        """
+        self._leave(identity, f"{CANCEL}{jid}")
 
     def signal(self, identity: str, signal: Signal) -> None:
         """Leave a command for a process. It waits up to a day, also while the process is out of touch.
@@ -119,8 +146,10 @@ class ProcessReader:
             identity: of the process.
             signal: the command.
         """
-        args = (str(signal), SIGNALS_KEPT, SIGNALS_MOST)
-        self._gateway.run("signal", (self._keys.signals(identity),), args)
+        self._leave(identity, str(signal))
+
+    def _leave(self, identity: str, command: str) -> None:
+        self._gateway.run("signal", (self._keys.signals(identity),), (command, SIGNALS_KEPT, SIGNALS_MOST))
 
 
 def _chunks(identities: Sequence[str]) -> Iterator[Sequence[str]]:
@@ -128,7 +157,8 @@ def _chunks(identities: Sequence[str]) -> Iterator[Sequence[str]]:
         yield identities[first : first + AT_ONCE]
 
 
-def _beat(stamp: bytes) -> float | None:
+def beat_of(stamp: bytes) -> float | None:
+    """Read the time of a process's last beat, epoch seconds; None when it cannot be read."""
     try:
         beat = float(stamp.split()[0])
     except (ValueError, IndexError):
@@ -143,11 +173,13 @@ def _json(raw: bytes | None) -> Any:
         return None
 
 
-def _object(raw: bytes | None) -> dict[str, Any]:
+def object_in(raw: bytes | None) -> dict[str, Any]:
+    """Read a JSON object; an empty one when it is none."""
     value = _json(raw)
     return value if isinstance(value, dict) else {}
 
 
-def _objects(raw: bytes | None) -> list[dict[str, Any]]:
+def objects_in(raw: bytes | None) -> list[dict[str, Any]]:
+    """Read the objects of a JSON array; none when it is none."""
     value = _json(raw)
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

@@ -3,33 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
 
-from cogworker_django.core import codec, times
+from cogworker_django.core import codec
 from cogworker_django.core.errors import UnreadablePayload
-from cogworker_django.core.lanes import BANDS, lane_of
+from cogworker_django.core.lanes import lane_of
 from cogworker_django.store import replies
 from cogworker_django.store.gateway import Gateway
 from cogworker_django.store.jobset_reader import BYTES_AT_ONCE, jid_of, names_in, stored_text
+from cogworker_django.store.queue_state import INTAKE, QueueState, looks_at, states_in
 
 PAGE = 50  # jobs per step when somebody walks through a queue (Reference 33)
 SEARCHED_AT_ONCE = 2_000  # jobs that one step of a search looks at: a few milliseconds of the server's time
 CLEAR_STEP = 1_000  # jobs that one call deletes: far below 100 ms
 STATES_AT_ONCE = 100  # queues looked at in one round trip
-INTAKE = "*"  # the member of the paused set that pauses all queues; no queue can have this name
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class QueueState:
-    """What one look at a queue shows."""
-
-    name: str
-    size: int
-    latency: float
-    """Seconds that its next job has waited, of several lanes the longest; 0 when there is none or it does not tell."""
-    paused: bool
-    """Whether this queue is paused, be it by the pause of all intake."""
 
 
 class QueueReader:
@@ -45,7 +31,7 @@ class QueueReader:
 
     def names(self) -> list[str]:
         """Return the names of all listed queues, sorted."""
-        return sorted(_members(self._gateway.call("SMEMBERS", self._keys.queues)))
+        return sorted(members_of(self._gateway.call("SMEMBERS", self._keys.queues)))
 
     def states(self, names: Sequence[str]) -> list[QueueState]:
         """Look at queues, 100 in a round trip; what is damaged counts as empty.
@@ -63,14 +49,16 @@ class QueueReader:
         return sum(self._lengths(name).values())
 
     def page(self, name: str, start: int, stop: int) -> list[bytes]:
-        """Read raw jobs from one position to another, both included and counted from 0.
+        """Read raw jobs from one position to another, both included, counted from 0 or, if negative, from the end.
 
         The one that runs next is the last of all: within a lane the newest is first, and jobs that wait for all others
         come before these.
         """
+        lengths = self._lengths(name)
+        total, before = sum(lengths.values()), 0
+        start, stop = (max(each + total, 0) if each < 0 else each for each in (start, stop))
         raws: list[bytes] = []
-        before = 0
-        for key, length in reversed(self._lengths(name).items()):
+        for key, length in reversed(lengths.items()):
             first, last = max(start - before, 0), min(stop - before, length - 1)
             if first <= last:
                 raws += self._gateway.call("LRANGE", key, first, last)
@@ -146,7 +134,7 @@ class QueueReader:
 
     def paused(self) -> frozenset[str]:
         """Return the names of paused queues; `*` among them when all intake is paused."""
-        return _members(self._gateway.call("SMEMBERS", self._keys.paused_queues))
+        return members_of(self._gateway.call("SMEMBERS", self._keys.paused_queues))
 
     def pause(self, name: str = INTAKE) -> bool:
         """Stop all processes from fetching from a queue, or from any, at once and also those started later.
@@ -193,22 +181,8 @@ class QueueReader:
 
     def _states(self, names: Sequence[str]) -> list[QueueState]:
         commands: list[replies.Command] = [("TIME",), ("SMEMBERS", self._keys.paused_queues)]
-        for name in names:
-            for key in self._keys.lanes(name):
-                commands += (("LLEN", key), ("LINDEX", key, -1))
-        time, members, *looks = replies.each(self._gateway, commands)
-        now = replies.seconds(time)
-        paused = _members(replies.or_else(members, ()))
-        width = 2 * len(BANDS)
-        return [
-            QueueState(
-                name=name,
-                size=sum(int(replies.or_else(size, 0)) for size in looks[first : first + width : 2]),
-                latency=max(_latency(replies.or_else(job, None), now) for job in looks[first + 1 : first + width : 2]),
-                paused=name in paused or INTAKE in paused,
-            )
-            for name, first in zip(names, range(0, len(looks), width), strict=True)
-        ]
+        time, members, *looks = replies.each(self._gateway, [*commands, *looks_at(self._keys, names)])
+        return states_in(names, looks, members_of(replies.or_else(members, ())), replies.seconds(time))
 
 
 def _lane(name: str, raw: bytes) -> str:
@@ -219,19 +193,6 @@ def _lane(name: str, raw: bytes) -> str:
         return name
 
 
-def _members(reply: Iterable[bytes]) -> frozenset[str]:
+def members_of(reply: Iterable[bytes]) -> frozenset[str]:
+    """Read the reply of `SMEMBERS`."""
     return frozenset(member.decode(errors="replace") for member in reply)
-
-
-def _latency(raw: Any, now: float) -> float:
-    if raw is None:
-        return 0.0
-    try:
-        item = codec.decode(raw)
-    except UnreadablePayload:
-        return 0.0
-    for field in ("enqueued_at", "created_at"):
-        since = times.told(item.get(field))
-        if since is not None:
-            return max(0.0, now - since)
-    return 0.0

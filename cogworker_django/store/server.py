@@ -66,3 +66,12 @@ class Server:
             return None
         policy = info.get("maxmemory_policy")
         return str(policy) if policy else None
+
+    def is_persistent(self) -> bool | None:
+        """Whether the server writes each change to an append-only file; None when it does not tell."""
+        try:
+            info = self._gateway.call("INFO", "persistence")
+        except RedisRefused:
+            return None
+        enabled = info.get("aof_enabled")
+        return None if enabled is None else bool(int(enabled))

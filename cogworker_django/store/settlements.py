@@ -15,7 +15,7 @@ from cogworker_django.store.jobsets import JobSets
 from cogworker_django.store.keys import Keys
 from cogworker_django.store.record import Record
 from cogworker_django.store.settlement import Command, Filing, Settlement, delete_if_owner, expire_if_owner
-from cogworker_django.store.statistics import Counted
+from cogworker_django.store.statistics import DROPPED, Counted
 from cogworker_django.store.unsettled import record_of
 
 
@@ -93,6 +93,22 @@ class Settlements:
             outlook="is dropped by its hook",
             record=job.record,
         )
+
+    def has_passed(self, moment: float) -> bool:
+        """Whether a time, in epoch seconds, has passed on Redis's clock."""
+        return self._clock.until(moment) < 0
+
+    def dropped(self, job: Subject, state: State, outlook: str) -> Settlement:
+        """A job that shall not run, or was cancelled while it did: it has left for good, and is no failure.
+
+        Args:
+            job: the job.
+            state: why: `EXPIRED` or `CANCELLED`.
+            outlook: the same in words.
+        """
+        beside = [*self._attempts.cleared(job.jid), *self._uncounted(job), *self._freed(job)]
+        beside += self._entry_told(job, state)
+        return Settlement(token=job.token, jid=job.jid, kind=DROPPED, beside=beside, outlook=outlook, record=job.record)
 
     def handed_over(self, settlement: Settlement) -> Settlement:
         """The same failure as a record for other processes, should Redis refuse to file it until this one ends

@@ -24,6 +24,10 @@ class Counted(StrEnum):
     """An attempt failed, or something that is no job was buried."""
 
 
+DROPPED = "dropped"
+"""What a run counts as that never was one, or was cancelled: neither."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HourCount:
     """What happened in one hour."""
@@ -90,8 +94,8 @@ class Statistics:
                 *(("ZCARD", key) for key in (keys.schedule, keys.retry, keys.dead)),
             ],
         )
-        processed, failed = (_number(total) for total in replies.or_else(totals, (None, None)))
-        scheduled, retry, dead = (_number(size) for size in sizes)
+        processed, failed = (number_in(total) for total in replies.or_else(totals, (None, None)))
+        scheduled, retry, dead = (number_in(size) for size in sizes)
         return Summary(
             processed=processed,
             failed=failed,
@@ -118,16 +122,17 @@ class Statistics:
             some = names[first : first + LENGTHS_AT_ONCE]
             keys = (key for name in some for key in self._keys.lanes(name.decode(errors="replace")))
             lengths = [("LLEN", key) for key in keys]
-            total += sum(map(_number, replies.each(self._gateway, lengths)))
+            total += sum(map(number_in, replies.each(self._gateway, lengths)))
         return total
 
 
 def _hour_count(number: int, reply: Any) -> HourCount:
-    processed, failed = (_number(count) for count in replies.or_else(reply, (None, None)))
+    processed, failed = (number_in(count) for count in replies.or_else(reply, (None, None)))
     return HourCount(start=number * HOUR, processed=processed, failed=failed)
 
 
-def _number(reply: Any) -> int:
+def number_in(reply: Any) -> int:
+    """Read a counter or a length; 0 for one that is missing or damaged."""
     try:
         return int(replies.or_else(reply, 0))
     except ValueError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from cogworker_django.core.config import Config, HistoryConfig
 from cogworker_django.store.attempts import Attempts
 from cogworker_django.store.bells import Bells
+from cogworker_django.store.browser import Browser
 from cogworker_django.store.clock import RedisClock
 from cogworker_django.store.connection import SPARE, TIMEOUT, connect
 from cogworker_django.store.gateway import Gateway
@@ -13,6 +14,8 @@ from cogworker_django.store.guard import Guard
 from cogworker_django.store.history import DAY, RunHistory
 from cogworker_django.store.jobsets import JobSets
 from cogworker_django.store.keys import Keys
+from cogworker_django.store.once import Once
+from cogworker_django.store.operations import Operations
 from cogworker_django.store.periodic import PeriodicStore
 from cogworker_django.store.process_reader import ProcessReader
 from cogworker_django.store.processes import Processes
@@ -21,6 +24,7 @@ from cogworker_django.store.queues import Queues
 from cogworker_django.store.recovery import Recovery
 from cogworker_django.store.server import Server
 from cogworker_django.store.settlements import Settlements
+from cogworker_django.store.snapshot import SnapshotReader
 from cogworker_django.store.statistics import Counted, Statistics, hour_of
 from cogworker_django.store.status import Statuses
 from cogworker_django.store.trips import Gathered, Trips
@@ -70,6 +74,10 @@ class Store:
             dead_max_age=config.dead_max_age,
             lock_ttl=config.unique_lock_ttl,
         )
+        self.browser = Browser(self.gateway)
+        self.once = Once(self.gateway)
+        self.operations = Operations(self.gateway)
+        self.snapshots = SnapshotReader(self.gateway)
         self.unsettled = Unsettled(self.gateway)
         self.guard = Guard(self.gateway, threshold=config.orphan_threshold)
         self._clients = [self.client]

@@ -6,12 +6,14 @@ import logging
 import random
 import time
 from functools import partial
+from typing import Any
 
 from cogworker_django.core import codec
-from cogworker_django.core.errors import UnreadablePayload
+from cogworker_django.core.errors import JobCancelled, UnreadablePayload
 from cogworker_django.core.hooks import call_with_fitting
 from cogworker_django.core.outcome import Fate, Verdict
 from cogworker_django.core.payload import (
+    EXPIRES_AT,
     INTERRUPT_DELAY,
     MAX_INTERRUPTS,
     PERIODIC_NAME,
@@ -27,6 +29,7 @@ from cogworker_django.core.payload import (
 )
 from cogworker_django.core.registry import Registry
 from cogworker_django.core.retry import JITTER, NO_HOOK, decide, exhausted
+from cogworker_django.core.state import State
 from cogworker_django.core.text import backtrace, error_class, error_message, job_label, one_line
 from cogworker_django.core.unique import digest_in
 from cogworker_django.definition import Job
@@ -34,6 +37,7 @@ from cogworker_django.store.attempts import Attempt
 from cogworker_django.store.record import Record
 from cogworker_django.store.settlement import Settlement
 from cogworker_django.store.settlements import Settlements, Subject
+from cogworker_django.worker.cancellations import Cancellations
 from cogworker_django.worker.deaths import DeathHooks
 from cogworker_django.worker.delivery import Delivery
 from cogworker_django.worker.recorder import Recorder, Run
@@ -53,6 +57,7 @@ class Judge:
         deaths: the death hooks.
         recorder: builds what people are told about a run.
         host: the identity of this process, for the attempts log.
+        cancellations: the jobs that somebody has cancelled.
     """
 
     def __init__(
@@ -62,7 +67,9 @@ class Judge:
         deaths: DeathHooks,
         recorder: Recorder,
         host: str,
+        cancellations: Cancellations,
     ) -> None:
+        self._cancellations = cancellations
         self._settlements = settlements
         self._registry = registry
         self._deaths = deaths
@@ -77,6 +84,21 @@ class Judge:
             return None if record is None else self._settlements.recorded(delivery.token, record)
         return self._settlements.success(_subject(delivery, read(delivery.raw)["jid"], record))
 
+    def dropped(self, delivery: Delivery, payload: Payload) -> Settlement | None:
+        """The settlement of a job that shall not run: it was cancelled, or it is too late; None when it shall."""
+        if self._cancellations.take(payload["jid"]):
+            return self._drop(delivery, payload, State.CANCELLED, "was cancelled before it ran")
+        expires_at: Any = payload.get(EXPIRES_AT)
+        if type(expires_at) in (int, float) and self._settlements.has_passed(expires_at):
+            return self._drop(delivery, payload, State.EXPIRED, "is too late to start")
+        return None
+
+    def _drop(
+        self, delivery: Delivery, payload: Payload, state: State, outlook: str, run: Run | None = None
+    ) -> Settlement:
+        record = self._recorder.dropped(delivery, run or Run(time.time(), 0.0), state)
+        return self._settlements.dropped(_subject(delivery, payload["jid"], record), state, outlook)
+
     def failure(self, delivery: Delivery, payload: Payload, error: BaseException, run: Run) -> Settlement:
         """The settlement of a failure (reference, 12.2 and 12.3).
 
@@ -87,6 +109,8 @@ class Judge:
             run: how long it ran, and what the job has told.
         """
         payload = _still_a_job(delivery, payload)
+        if isinstance(error, JobCancelled):
+            return self._drop(delivery, payload, State.CANCELLED, "was cancelled", run)
         verdict = self._verdict(delivery, payload, error)
         now = time.time()
         try:

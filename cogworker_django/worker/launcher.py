@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from cogworker_django.core.entry import Entry
 from cogworker_django.core.errors import CogworkerError, RedisUnavailable
 from cogworker_django.core.events import Event
+from cogworker_django.core.names import CANCEL
 from cogworker_django.core.settings import fault
 from cogworker_django.core.version import VERSION
 from cogworker_django.core.worker_options import WorkerOptions
@@ -233,6 +234,8 @@ class Launcher:
             worker.dump()
         elif command == REOPEN:
             logs.reopen()
+        elif command.startswith(CANCEL):
+            worker.cancel(command.removeprefix(CANCEL))
         elif command != FULL:
             logger.warning("unknown command %r is ignored", command)
 
@@ -260,6 +263,7 @@ class Launcher:
         worker.close()
         self._announce(Event.WORKER_STOPPING, worker)
         self._wait_for_jobs(worker, deadline)
+        worker.interrupt()
         worker.finish()
         logger.info("stopped")
         if worker.running:
@@ -283,3 +287,5 @@ class Launcher:
                 worker.dump()
             elif command == REOPEN:
                 logs.reopen()
+            elif command is not None and command.startswith(CANCEL):
+                worker.cancel(command.removeprefix(CANCEL))

@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Callable
 
 from cogworker_django.core.errors import UnreadablePayload
-from cogworker_django.core.outcome import Failed, Outcome
+from cogworker_django.core.outcome import Failed, Interrupted, Succeeded
 from cogworker_django.core.payload import Payload, read
 from cogworker_django.core.text import error_class, error_message, job_label, one_line
 from cogworker_django.worker.delivery import Delivery
@@ -112,11 +112,20 @@ class Processor:
             return
         # Told now: the run may take the payload apart.
         name, jid = payload["class"], payload["jid"]
+        dropped = self._judge.dropped(delivery, payload)
+        if dropped is not None:
+            _log(logging.INFO, "drop: %s %s", job_label(name, jid), dropped.outlook)
+            self._handout.settle(dropped)
+            return
         talkative = logger.isEnabledFor(logging.INFO)
         if talkative:
             _log(logging.INFO, "start: %s", job_label(name, jid))
         self.report = report = self._reports.open(delivery.token, payload)
         outcome = self._runner.run(payload, delivery.queue, report)
+        if isinstance(outcome, Interrupted):
+            # It stays in hand, and goes back with whatever else has not ended.
+            _log(logging.WARNING, "interrupt: %s", job_label(name, jid))
+            return
         seconds = time.monotonic() - began
         # It has run: whatever goes wrong from here on, it must not run again because of that.
         run = Run(self.since, seconds, report.close() if report else {})
@@ -131,7 +140,7 @@ class Processor:
         elif talkative:
             _log(logging.INFO, "done: %s in %.3f s", job_label(name, jid), seconds)
 
-    def _settle(self, delivery: Delivery, payload: Payload, outcome: Outcome, run: Run) -> None:
+    def _settle(self, delivery: Delivery, payload: Payload, outcome: Succeeded | Failed, run: Run) -> None:
         try:
             if isinstance(outcome, Failed):
                 settlement = self._judge.failure(delivery, payload, outcome.error, run)

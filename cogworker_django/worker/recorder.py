@@ -106,6 +106,25 @@ class Recorder:
             logger.exception(FAULT)
             return None
 
+    def dropped(self, delivery: Delivery, run: Run, state: State) -> Record | None:
+        """The record of a job that was dropped.
+
+        Args:
+            delivery: the job as fetched.
+            run: its run, of no length when it has not run.
+            state: why: `EXPIRED` or `CANCELLED`; the status, and how the history calls it.
+        """
+        if not self.on:
+            return None
+        try:
+            told, end = _TOLD.decode(delivery.raw), run.began + run.seconds
+            entry = self._entry(told, len(delivery.raw), str(state), run, end) if self._history else None
+            status = self._status(state, told, run, self._task_told(delivery, run, {**run.reported}))
+            return Record(told.jid, status, _ENTRY.encode(entry).decode() if entry else None)
+        except Exception:
+            logger.exception(FAULT)
+            return None
+
     def failure(self, delivery: Delivery, run: Run, fate: Fate, error: BaseException) -> Record | None:
         """The record of a failure.
 

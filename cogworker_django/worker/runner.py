@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Mapping
+from functools import partial
 from types import CoroutineType
 from typing import Any
 
+from cogworker_django.core.errors import JobTimeout
 from cogworker_django.core.events import SILENCE, Announcer, Event
 from cogworker_django.core.middleware import Chain
-from cogworker_django.core.outcome import Failed, Outcome, Succeeded
+from cogworker_django.core.outcome import Failed, Interrupted, Outcome, Succeeded
 from cogworker_django.core.payload import Payload
 from cogworker_django.core.registry import Registry
 from cogworker_django.core.text import job_label
 from cogworker_django.current import running
 from cogworker_django.definition import Job, Reporter, silent
+from cogworker_django.worker import event_loop
+from cogworker_django.worker.deadlines import Deadlines
+from cogworker_django.worker.event_loop import EventLoop
 
 logger = logging.getLogger("cogworker")
 
@@ -43,8 +48,14 @@ class Runner:
         identity: str = "",
         announcer: Announcer = SILENCE,
     ) -> None:
+        self.loop = EventLoop()
+        """Where coroutines run."""
+        self.jobs: dict[int, Job] = {}
+        """What runs, by its thread."""
+        self._deadlines = Deadlines()
+        self._thread = threading.local()
         self._registry = registry
-        self._chain = chain
+        self._chain = chain.over(self.loop)
         self._before = before
         self._after = after
         self._identity = identity
@@ -62,7 +73,11 @@ class Runner:
             queue: where it was fetched.
             report: takes what the job tells about itself, if anybody wants to know.
         """
+        self._thread.interrupted = False
         outcome = self._outcome(payload, queue, report)
+        if self._thread.interrupted:
+            # Whatever middleware has made of it: the job was cut off, and must run again.
+            outcome = Interrupted()
         self._announce(payload, outcome)
         try:
             self._after()
@@ -86,7 +101,7 @@ class Runner:
         if isinstance(outcome, Failed):
             if self._announcer.wanted(Event.JOB_FAILED):
                 self._announcer.tell(Event.JOB_FAILED, payload=payload, error=outcome.error)
-        elif self._announcer.wanted(Event.JOB_SUCCEEDED):
+        elif isinstance(outcome, Succeeded) and self._announcer.wanted(Event.JOB_SUCCEEDED):
             self._announcer.tell(Event.JOB_SUCCEEDED, payload=payload, result=outcome.result)
 
     def aside(self, step: Callable[[], None]) -> None:
@@ -113,14 +128,47 @@ class Runner:
 
     def _perform(self, job: Job) -> Any:
         payload = job.payload
+        thread = threading.get_ident()
+        self.jobs[thread] = job
         with running(job):
             try:
-                result = job.perform(*payload["args"], **payload.get("kwargs", {}))
-                # A job's coroutine runs on this thread to its end.
-                return asyncio.run(result) if type(result) is CoroutineType else result
+                return self._call(partial(job.perform, *payload["args"], **payload.get("kwargs", {})), job)
+            except event_loop.Interrupted:
+                self._thread.interrupted = True
+                raise
             finally:
                 if os.getpid() != self._pid:
                     _end_child(job.jid)
+                del self.jobs[thread]
+
+    def _call(self, perform: Callable[[], Any], job: Job) -> Any:
+        """Runs a job; one that is a coroutine on the event loop, to its end."""
+        timeout = time_limit(job.payload)
+        result = perform() if timeout is None else self._in_time(perform, timeout)
+        return self.loop.run(result, timeout, job.jid) if type(result) is CoroutineType else result
+
+    def _in_time(self, perform: Callable[[], Any], timeout: float) -> Any:
+        try:
+            deadline = self._deadlines.arm(timeout)
+            try:
+                return perform()
+            finally:
+                self._deadlines.release(deadline)
+        except JobTimeout as error:
+            # Python makes it without a word.
+            if not error.args:
+                error.args = (f"it ran longer than {timeout:g} s",)
+            raise
+
+    def close(self) -> None:
+        """Ends the event loop."""
+        self.loop.close()
+
+
+def time_limit(payload: Mapping[str, Any]) -> float | None:
+    """The seconds that a job may run; None when it may run as long as it likes, or says nonsense."""
+    timeout: Any = payload.get("timeout")
+    return timeout if type(timeout) in (int, float) and timeout > 0 else None
 
 
 def _end_child(jid: str) -> None:

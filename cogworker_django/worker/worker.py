@@ -11,7 +11,9 @@ from cogworker_django.core.identity import new_identity
 from cogworker_django.core.version import VERSION
 from cogworker_django.features.firing import Firing
 from cogworker_django.runtime import Runtime
+from cogworker_django.store.jobset_reader import jid_of
 from cogworker_django.store.jobsets import SetName
+from cogworker_django.worker.cancellations import Cancellations
 from cogworker_django.worker.closing import Closing
 from cogworker_django.worker.deaths import DeathHooks
 from cogworker_django.worker.exchange import Exchange
@@ -105,7 +107,8 @@ class Worker:
         self._handout = Handout(self.exchange, self._idle, self._listener, self._alarm, self._outages)
         self._runner = Runner(runtime.registry, runtime.server_chain, before, after, self.identity, runtime.announcer)
         recorder = Recorder(store.statuses, history=store.history.max_entries > 0, host=self.identity)
-        judge = Judge(store.settlements, runtime.registry, self._deaths, recorder, self.identity)
+        self._cancellations = Cancellations()
+        judge = Judge(store.settlements, runtime.registry, self._deaths, recorder, self.identity, self._cancellations)
         numbers = range(1, plan.concurrency + 1)
         parts = (self._handout, self._runner, judge, self._reports, counted)
         self.processors = [Processor(number, *parts) for number in numbers]
@@ -152,6 +155,22 @@ class Worker:
         """Whether a processor thread is still at work."""
         return any(processor.thread.is_alive() for processor in self.processors)
 
+    def cancel(self, jid: str) -> None:
+        """Cancels a job that is in this process's hands: one that has not started never will, a coroutine is cancelled,
+        and anything else can see it and end by itself.
+        """
+        running = [job for job in list(self._runner.jobs.values()) if job.jid == jid]
+        for job in running:
+            job.cancelled = True
+        if running:
+            self._runner.loop.cancel(jid)
+        elif any(jid_of(delivery.raw) == jid for delivery in list(self.exchange.hold.jobs.values())):
+            self._cancellations.add(jid)
+
+    def interrupt(self) -> None:
+        """Cancels the coroutines that still run: their jobs go back."""
+        self._runner.loop.interrupt()
+
     def finish(self) -> None:
         """Settles what has finished, puts back what has not, and takes the process off."""
         self._scheduler.stop()
@@ -164,6 +183,7 @@ class Worker:
         if everything_back:
             self._handout.send_home()
             self._closing.forget()
+        self._runner.close()
 
     def abandon(self) -> None:
         """After `close`: ends what `start` has begun when the system gave no thread for the rest of it."""

@@ -24,6 +24,7 @@ from cogworker_django import (
 )
 from demo.jobs import Closing, Flaky, Greeting, Interrupted, Slow, hopeless, import_row, punctual, tidy_up
 from demo.models import Run
+from demo.site import Browser, links_in
 from demo.stage import Stage
 
 LOOK = 0.02  # seconds between two looks at something that is about to happen
@@ -71,6 +72,7 @@ class Proofs:
         yield "followed", self.followed
         yield "unique", self.unique
         yield "remembered", self.remembered
+        yield "pages", self.pages
         yield "bulk", self.bulk
         yield "recovered", self.recovered
         yield "stopped", self.stopped
@@ -168,6 +170,41 @@ class Proofs:
         _expect(failures[0]["error_message"] == "no way" or bool(failures[0]["backtrace"]), "a failure tells its error")
         [today] = History.daily(days=1)
         return f"{today.success} runs succeeded today, {today.failed} failed"
+
+    def pages(self) -> str:
+        """Every tab and every kind of page shows what has happened, and a button works."""
+        browser = Browser(self._stage.address)
+        browser.log_in()
+        process = next(iter(ProcessSet()))["identity"]
+        run = next(link for link in links_in(browser.fetch("history/")[1]) if "~" in link and "after" not in link)
+        seen = 0
+        for path, shown in (
+            ("", "Throughput"),
+            ("?layout=b", "default"),
+            ("queues/low/", "Jobs, the next to run first"),
+            ("jobs/", "demo.jobs.hopeless"),
+            ("jobs/?state=dead", "no way"),
+            (f"jobs/{self._pushed.hopeless}/", "RuntimeError"),
+            ("schedules/", "every minute"),
+            ("schedules/every%20minute/", "Next times"),
+            ("workers/", process),
+            (f"workers/{process}/", "Running jobs"),
+            ("history/", "demo.jobs.Greeting"),
+            (run, "Arguments"),
+            ("metrics", "cogworker_processed_total"),
+            ("health", "ok"),
+        ):
+            status, page = browser.fetch(path)
+            _expect(
+                status == 200 and shown in page.replace("<wbr>", ""),
+                f"{path or 'the first page'} should show {shown!r} ({status})",
+            )
+            seen += 1
+        browser.submit("queues/low/", do="pause")
+        _expect(Queue("low").paused, "the button should have paused the queue")
+        browser.submit("queues/low/", do="resume")
+        _expect(not Queue("low").paused, "the button should have resumed the queue")
+        return f"{seen} pages of {self._stage.address} fetched, a queue paused and resumed there"
 
     def bulk(self) -> str:
         """A thousand jobs in one call, each run once."""

@@ -17,6 +17,7 @@ from django.core.management import call_command
 
 from cogworker_django import runtime
 from cogworker_django.embedded import EmbeddedServer, EmbeddedServerError, redis_binary, valkey_binary
+from demo.site import Site
 
 MANAGE = Path(__file__).resolve().parent.parent / "manage.py"
 STOP_TIMEOUT = 40.0  # seconds: above what a worker's longest clean stop takes
@@ -70,6 +71,8 @@ class Stage:
         self.server = server
         self.log = log
         self.swarm: Swarm | None = None
+        self.address = ""
+        """Of the pages."""
 
     def start_workers(self, processes: int) -> Swarm:
         """Start the swarm."""
@@ -109,12 +112,17 @@ def stage(*, orphan_threshold: float, log: bool) -> Iterator[Stage]:
         folder = Path(name)
         server = EmbeddedServer(binary, folder).start()
         opened = Stage(folder, server, log=folder / "workers.log" if log else None)
+        site: Site | None = None
         try:
             _point_at(server.url, folder / "db.sqlite3", orphan_threshold)
             call_command("migrate", verbosity=0)
+            site = Site()
+            opened.address = site.address
             yield opened
         finally:
             opened.stop_workers()
+            if site is not None:
+                site.stop()
             server.stop()
 
 

@@ -10,11 +10,39 @@ DEBUG = False
 ALLOWED_HOSTS = ["localhost", "127.0.0.1"]
 
 INSTALLED_APPS = [
+    "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
+    "django.contrib.messages",
+    "django.contrib.sessions",
+    "django.contrib.staticfiles",
     "cogworker_django",
     "demo",
 ]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+]
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+ROOT_URLCONF = "project.urls"
+STATIC_URL = "/static/"
+LOGIN_URL = "admin:login"
 
 DATABASES = {
     "default": {
@@ -41,6 +69,7 @@ COGWORKER = {
     # How long a process must be silent before its jobs are taken over. The demonstration is less patient.
     "ORPHAN_THRESHOLD": float(os.environ.get("DEMO_ORPHAN_THRESHOLD", "300")),
     "DEATH_HANDLERS": ["demo.jobs.report_death"],
+    "WEB": {"ENVIRONMENT": {"label": "demo", "tone": "info"}, "LIVE_UPDATE_INTERVAL": 2},
 }
 
 # The jobs' own log and the worker's. If nothing were said about "cogworker", it would write to stdout by itself.
@@ -62,5 +91,7 @@ LOGGING = {
     "loggers": {
         "demo": {"handlers": ["stdout"], "level": "INFO"},
         "cogworker": {"handlers": ["stdout"], "level": "INFO"},
+        # Who pressed which button is not what the demonstration tells.
+        "cogworker.web": {"level": "WARNING"},
     },
 }

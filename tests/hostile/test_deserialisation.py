@@ -210,7 +210,11 @@ NEVER = {
     "code",
 }
 CALLS = {"eval", "exec", "compile", "__import__", "import_module", "import_string", "load_module", "exec_module"}
-OF_SETTINGS = {"conf.py": {"import_module", "import_string"}, "dotted_paths.py": {"import_string"}}
+OF_SETTINGS = {
+    "conf.py": {"import_module", "import_string"},
+    "deploy_checks.py": {"import_string"},
+    "dotted_paths.py": {"import_string"},
+}
 """What imports what the project's settings name, before any job is fetched."""
 OF_CONSTANTS = {"store/connection.py": {"import_module"}}
 """What imports something that may be there or not: its name is a constant."""

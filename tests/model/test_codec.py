@@ -22,6 +22,7 @@ from cogworker_django.store.jobset_reader import SetName
 from cogworker_django.store.settlement import Settlement
 from cogworker_django.store.store import Store
 from cogworker_django.store.trips import number_of, queue_in
+from cogworker_django.worker.cancellations import Cancellations
 from cogworker_django.worker.deaths import DeathHooks
 from cogworker_django.worker.delivery import Delivery
 from cogworker_django.worker.filer import Filer
@@ -76,7 +77,9 @@ class Journey:
         self._client = client
         self._traveller = Traveller(store)
         self._graduation = Graduation(store.jobsets)
-        self._judge = Judge(store.settlements, nobody, deaths, Recorder(store.statuses, history=True, host=ME), ME)
+        self._judge = Judge(
+            store.settlements, nobody, deaths, Recorder(store.statuses, history=True, host=ME), ME, Cancellations()
+        )
         self._filer = Filer(store.unsettled, deaths, print)
         self._rescuer = Rescuer(
             store, "other", deaths, grace=1, threshold=1, may_judge=bool, max_orphanings=1, hand_over=print

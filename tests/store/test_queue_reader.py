@@ -4,7 +4,7 @@ import pytest
 import redis
 
 from cogworker_django.core.errors import RedisRefused
-from cogworker_django.store.queue_reader import INTAKE
+from cogworker_django.store.queue_state import INTAKE
 from cogworker_django.store.store import Store
 from tests.stores import jids, queued, raw_job
 

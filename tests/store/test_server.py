@@ -62,6 +62,7 @@ def test_a_server_that_may_not_be_asked_is_taken_for_a_current_one(start_server:
     assert store.server.supports_reliable()
     assert store.server.life() is None
     assert store.server.eviction_policy() is None
+    assert store.server.is_persistent() is None
     store.client.close()
     admin.client.close()
 
@@ -88,3 +89,14 @@ def test_the_eviction_policy_is_read(policy: str, start_server: StartServer) -> 
     store = open_store(start_server("--maxmemory-policy", policy).url)
     assert store.server.eviction_policy() == policy
     store.client.close()
+
+
+@pytest.mark.parametrize(
+    ("told", "persistent"), [({"aof_enabled": 1}, True), ({"aof_enabled": "0"}, False), ({}, None)]
+)
+def test_a_server_tells_whether_it_is_persistent(
+    told: dict[str, object], persistent: bool | None, store: Store
+) -> None:
+    gateway = Telling(store.client, store.keys)
+    gateway.info = told
+    assert Server(gateway).is_persistent() is persistent

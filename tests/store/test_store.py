@@ -18,6 +18,7 @@ from cogworker_django.core.errors import RedisUnavailable
 from cogworker_django.core.redis_target import RedisTarget
 from cogworker_django.embedded import EmbeddedServer, free_port
 from cogworker_django.store.attempts import Attempt
+from cogworker_django.store.browser import Mode, Spot
 from cogworker_django.store.jobsets import Promotion, SetName
 from cogworker_django.store.process_reader import Signal
 from cogworker_django.store.scripts import load, names
@@ -74,6 +75,10 @@ def use_every_script(store: Store) -> None:
     store.statistics.summary()
     store.history.search("all", jid(1))
     store.history.trim()
+    store.browser.of_set(SetName.DEAD, Spot(place=0), Mode.AFTER, number=1)
+    store.browser.of_queue("default", Spot(place=0), Mode.AFTER, number=1)
+    store.browser.run(1.0, "0" * 12)
+    store.browser.tops(1, ["default"])
     store.periodic.fire("entry", 5, push(21))
     store.periodic.skip("entry", 6)
     store.periodic.publish({"entry": b"{}"}, 60.0)

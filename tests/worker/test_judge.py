@@ -18,6 +18,7 @@ from cogworker_django.core.registry import Registry
 from cogworker_django.definition import Job, job
 from cogworker_django.store.settlement import Settlement
 from cogworker_django.store.store import Store
+from cogworker_django.worker.cancellations import Cancellations
 from cogworker_django.worker.deaths import DeathHooks
 from cogworker_django.worker.delivery import Delivery
 from cogworker_django.worker.judge import Judge
@@ -44,7 +45,7 @@ def judge() -> Judge:
     store.clock.tell(NOW)
     recorder = Recorder(store.statuses, history=False, host="host:1:me")
     deaths = DeathHooks(definition.REGISTRY, (print,))
-    return Judge(store.settlements, definition.REGISTRY, deaths, recorder, "host:1:me")
+    return Judge(store.settlements, definition.REGISTRY, deaths, recorder, "host:1:me", Cancellations())
 
 
 def delivered(**fields: Any) -> Delivery:

@@ -1,6 +1,6 @@
 -- Leaves a command for a process, kept until the process has read it or a day has passed.
 -- KEYS[1] signals: the list of commands for the process
--- ARGV[1] command: quiet, resume or stop
+-- ARGV[1] command: quiet, resume, stop, or cancel and a job
 -- ARGV[2] kept: seconds until the list expires
 -- ARGV[3] most: how many commands are kept, the newest
 -- RETURNS: how many commands wait

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import sys
 import time
@@ -16,6 +17,7 @@ from cogworker_django.embedded import EmbeddedServerError
 from demo.jobs import Flaky, Greeting, Slow, hopeless, import_row, punctual, tidy_up
 from demo.models import Run
 from demo.proofs import NotProved, Proofs, told
+from demo.site import NAME, PASSWORD
 from demo.stage import Stage, Swarm, stage
 
 CHECK_THRESHOLD = 2.0  # seconds: a killed process is noticed soon
@@ -54,6 +56,7 @@ class Command(BaseCommand):
             with stage(orphan_threshold=SHOW_THRESHOLD, log=False) as opened:
                 self._say(f"Redis      {opened.server.url}")
                 self._say(f"Database   {opened.folder / 'db.sqlite3'}")
+                self._say(f"Pages      {opened.address}  (log in as {NAME} with the password {PASSWORD})")
                 self._say(f"Workers    {WORKERS} processes; their log follows. Ctrl-C stops all of it.")
                 self._push()
                 self._wait(opened.start_workers(WORKERS))
@@ -96,6 +99,8 @@ class Command(BaseCommand):
 
     def _check(self) -> None:
         began = time.monotonic()
+        # One line a proof: what the pages log of their actions is not for here; the workers' log is in a file.
+        logging.getLogger("cogworker").setLevel(logging.WARNING)
         try:
             with stage(orphan_threshold=CHECK_THRESHOLD, log=True) as opened:
                 self._prove(opened)

@@ -1,0 +1,1 @@
+"""The migrations: no table, only permissions."""
