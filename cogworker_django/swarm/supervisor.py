@@ -272,7 +272,7 @@ class Supervisor:
             delay = slot.emptied(expected=False)
             logger.warning(
                 "swarm: process %d of slot %d has ended unexpectedly, %s; the next one comes in %g s",
-                *(child.pid, slot.number, described(status), delay),
+                *(child.pid, slot.number, child.problem.rstrip(".") or described(status), delay),
             )
 
     def _kill_late(self) -> None:

@@ -11,6 +11,7 @@ from cogworker_django.core.entry import Entry
 from cogworker_django.core.errors import CogworkerError, RedisUnavailable
 from cogworker_django.core.events import Event
 from cogworker_django.core.names import CANCEL
+from cogworker_django.core.settings import fault
 from cogworker_django.core.version import VERSION
 from cogworker_django.core.worker_options import WorkerOptions
 from cogworker_django.process import logs, streams
@@ -127,10 +128,24 @@ class Launcher:
             self._set_quiet(worker, True)
         self._banner(worker)
         self._announce(Event.WORKER_STARTED, worker)
-        worker.start()
+        self._start(worker)
         self._reporter.ready()
         self._tell(worker, now=True)
         return worker
+
+    def _start(self, worker: Worker) -> None:
+        try:
+            worker.start()
+        except RuntimeError as error:
+            # It is listed and may have fetched: nothing of that may stay behind. It says nothing: it has not started.
+            worker.close()
+            deadline = time.monotonic() + self._runtime.config.shutdown_timeout
+            while worker.at_work and time.monotonic() < deadline:
+                time.sleep(JOIN_STEP)
+            worker.abandon()
+            number = self._options.concurrency
+            reason = f"the system does not give {number} threads ({error}); ask for fewer, or raise its limits."
+            raise fault("--concurrency", reason) from error
 
     def _worker(self, reliable: bool) -> Worker:
         options = self._options

@@ -185,6 +185,12 @@ class Worker:
             self._closing.forget()
         self._runner.close()
 
+    def abandon(self) -> None:
+        """After `close`: ends what `start` has begun when the system gave no thread for the rest of it."""
+        if self._closing.settle_and_put_back():
+            self._handout.send_home()
+            self._closing.forget()
+
     def drained(self) -> bool:
         """Whether all of its queues are empty, nothing is due and nothing runs (`--drain`)."""
         before = self.exchange.at_rest()

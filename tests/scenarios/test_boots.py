@@ -57,6 +57,24 @@ def test_a_limit_that_chance_would_lower_too_far_is_refused(rig: Rig) -> None:
     assert "is too little" in worker.text
 
 
+LITTLE_MEMORY = ("sh", "-c", 'ulimit -v 1200000; exec "$0" "$@"')
+
+
+@pytest.mark.parametrize("flags", [pytest.param((), id="one"), pytest.param(("--processes", "2"), id="swarm")])
+def test_more_threads_than_the_system_gives_are_refused_and_nothing_is_left(rig: Rig, flags: tuple[str, ...]) -> None:
+    jids = rig.push(jobs.nap, [(0.01,)] * 20)
+    worker = rig.worker("-c", "400", *flags, wait=False, under=LITTLE_MEMORY)
+    assert worker.exit_status(20) == 1
+    told = [line for line in worker.text.splitlines() if "Z pid=" not in line]
+    assert len(told) == 1, worker.text
+    assert "--concurrency: the system does not give 400 threads" in told[0]
+    worker.no_traceback()
+    assert not rig.redis.keys(f"{PREFIX}beats")
+    assert not rig.redis.keys(f"{PREFIX}inprogress:*")
+    done = {run.jid for run in rig.ledger.runs() if run.ended}
+    assert rig.queued() == len(jids) - len(done)
+
+
 def test_a_port_that_is_taken_is_one_line_and_exit_1(rig: Rig) -> None:
     taken = f"127.0.0.1:{rig.server.port}"
     for flags in ((), ("--processes", "2")):
