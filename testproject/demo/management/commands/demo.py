@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import signal
 import logging
+import signal
 import sys
 import time
 from argparse import ArgumentParser
