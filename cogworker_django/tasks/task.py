@@ -36,9 +36,9 @@ class CogworkerTask(AnyTask):
     on_commit: bool | str | None = None
     """True or a database alias: pushed after the commit. None is what the backend's ``OPTIONS`` say, else at once."""
     timeout: float | timedelta | None = None
-    """Seconds that a run may take. None is what the backend's ``OPTIONS`` say, else as long as it likes."""
+    """Seconds that a run may take, after which it fails; None is what the backend's ``OPTIONS`` say, else no limit."""
     expires_in: float | timedelta | None = None
-    """Seconds from which on it is too late to start. None is what the backend's ``OPTIONS`` say, else never."""
+    """Seconds after which it is too late to start; None is what the backend's ``OPTIONS`` say, else never."""
     aliases: tuple[str, ...] = ()
     """Earlier module paths under which it still runs."""
     retry_in: Callable[..., Any] | None = None
@@ -82,13 +82,8 @@ class CogworkerTask(AnyTask):
         """
         framework = {"priority": priority, "queue_name": queue_name, "run_after": run_after, "backend": backend}
         changes: dict[str, Any] = {name: value for name, value in framework.items() if value is not None}
-        ours = {
-            "retry": retry,
-            "unique": unique,
-            "on_commit": on_commit,
-            "timeout": timeout,
-            "expires_in": expires_in,
-        }
+        ours: dict[str, Any] = {"retry": retry, "unique": unique, "on_commit": on_commit}
+        ours |= {"timeout": timeout, "expires_in": expires_in}
         changes |= {name: value for name, value in ours.items() if value is not KEEP}
         return replace(self, **changes)
 
