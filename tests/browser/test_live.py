@@ -162,3 +162,14 @@ def test_a_keyboard_is_enough(filled: Pages, open_tab: OpenTab) -> None:
     tab.page.keyboard.press("Enter")
     tab.page.wait_for_selector("text=1 job is on its queue now.")
     assert filled.redis.zcard("t:dead") == 29
+
+
+def test_an_operation_goes_on_by_itself_while_it_is_looked_at(filled: Pages, open_tab: OpenTab) -> None:
+    tab = open_tab(filled)
+    tab.go("jobs/?state=dead")
+    tab.page.click('button:has-text("Delete all")')
+    assert "all jobs that match" in tab.text()
+    tab.page.click('main button:has-text("Delete all")')
+    tab.page.wait_for_selector('h1:has-text("Done")')
+    assert filled.redis.zcard("t:dead") == 0
+    assert tab.axe() == []
