@@ -6,6 +6,7 @@ import functools
 import gc
 import logging
 import os
+import socket
 import threading
 
 from cogworker_django import conf, connections, reloading, runtime
@@ -21,6 +22,7 @@ from cogworker_django.process.service import Service
 from cogworker_django.swarm.plan import SwarmPlan
 from cogworker_django.swarm.supervisor import Supervisor
 from cogworker_django.worker.launcher import Launcher
+from cogworker_django.worker.limits import JITTER
 from cogworker_django.worker.reporter import Reporter
 
 logger = logging.getLogger("cogworker")
@@ -53,7 +55,9 @@ class Boot:
         self._board = Board()
         self._door = self._open_door()
         self._service = Service(os.environ)
-        return self._swarm() if self._needs_parent else self._single()
+        commands = Commands(self._hangup)
+        commands.listen()
+        return self._swarm(commands) if self._needs_parent else self._single(commands)
 
     @property
     def _needs_parent(self) -> bool:
@@ -68,19 +72,19 @@ class Boot:
         try:
             return Door(address, self._board)
         except OSError as error:
-            reason = error.strerror or error
+            # A name that nobody knows has a number of its own kind.
+            unknown = isinstance(error, socket.gaierror)
+            reason = os.strerror(error.errno) if error.errno and not unknown else error.strerror or error
             raise fault("--health", f"nobody can listen on {address}: {reason}.") from None
 
-    def _single(self) -> int:
-        commands = Commands(self._hangup)
-        commands.listen()
+    def _single(self, commands: Commands) -> int:
         if self._options.reload:
             reloading.watch(commands)
         if self._door is not None:
             self._door.serve()
         return self._work(commands, Reporter(commands, self._service, self._board, tag=self._options.tag))
 
-    def _swarm(self) -> int:
+    def _swarm(self, commands: Commands) -> int:
         # Built once here: what it imports is shared by all, and its faults are told before anything starts.
         config = runtime.current().config
         runtime.reset()
@@ -97,8 +101,8 @@ class Boot:
         # What is here now is left alone by the collector, in each child too: pages that nobody writes stay shared.
         gc.collect()
         gc.freeze()
-        prepare = connections.close_all
-        supervisor = Supervisor(plan, self._child, self._board, self._door, self._service, prepare=prepare)
+        parts = (plan, commands, self._child, self._board, self._door, self._service)
+        supervisor = Supervisor(*parts, prepare=connections.close_all)
         status = supervisor.run()
         if supervisor.problem:
             raise ConfigurationError([supervisor.problem])
@@ -106,8 +110,13 @@ class Boot:
 
     def _check_memory(self) -> None:
         limit, taken = self._options.max_rss, (resident_kb() or 0) // 1024
-        if limit is not None and taken >= limit:
-            raise fault("--max-rss", f"{limit} MiB is too little: a process takes {taken} MiB before its first job.")
+        # Also for the process whose limit is lowered most: it would be replaced as soon as it works, again and again.
+        if limit is not None and taken >= limit * (1 - JITTER):
+            raise fault(
+                "--max-rss",
+                f"{limit} MiB is too little: a process takes {taken} MiB before its first job, and its limit may be "
+                f"a tenth lower by chance.",
+            )
 
     def _child(self, link: Link, commands: Commands, slot: int, quiet: bool) -> int:
         # The parent speaks to the service manager: it knows of all.

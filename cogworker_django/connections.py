@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from functools import partial
 
 from django.core.cache import caches
 from django.db import close_old_connections, connections, reset_queries
@@ -52,6 +53,10 @@ def watch() -> None:
     Not for other processes: there, threads may share a connection, and who closes it is not ours to say.
     """
     connection_created.connect(_note, dispatch_uid="cogworker.connections")
+    for settings in connections.settings.values():
+        if settings.get("OPTIONS", {}).get("pool"):
+            # As `_note` does for connections that a thread keeps: a pool reads it when it is made.
+            settings["CONN_HEALTH_CHECKS"] = True
 
 
 def close_all() -> None:
@@ -73,9 +78,26 @@ def before_job() -> None:
 
 
 def after_job() -> None:
-    """Drop connections that are broken or too old; all of them where `CONN_MAX_AGE` is 0."""
+    """Roll back what was left open; drop connections that are broken or too old, all where `CONN_MAX_AGE` is 0."""
     if _opened.any:
+        for connection in _opened.held.connections:
+            if _is_left_open(connection):
+                _quietly(partial(_roll_back, connection))
         _close_old()
+
+
+def _is_left_open(connection: BaseDatabaseWrapper) -> bool:
+    """Whether the job has begun a transaction and not ended it: the next job would be in it."""
+    if connection.in_atomic_block:
+        return True
+    return connection.connection is not None and connection.settings_dict["AUTOCOMMIT"] and not connection.autocommit
+
+
+def _roll_back(connection: BaseDatabaseWrapper) -> None:
+    logger.error("a job has left a transaction open on the database %s: it is rolled back", connection.alias)
+    # Django keeps a connection that is closed inside of a block unusable until the end of it, which will not come.
+    connection.in_atomic_block = False
+    connection.close()
 
 
 def _note(connection: BaseDatabaseWrapper, **_: object) -> None:

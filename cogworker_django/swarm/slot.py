@@ -73,8 +73,8 @@ class Child:
             self.signal(signal.SIGTERM)
 
     def show(self, table: Table) -> None:
-        """Tell it how the swarm is, unless it knows; as soon as it listens, and then how it is by then."""
-        if table != self._shown and self.link.offer(table):
+        """Tell it how the swarm is, unless it was told just this; as soon as it listens, and then how it is by then."""
+        if table is not self._shown and self.link.offer(table):
             self._shown = table
 
     def signal(self, number: signal.Signals) -> None:

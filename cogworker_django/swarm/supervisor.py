@@ -41,6 +41,7 @@ class Supervisor:
 
     Args:
         plan: what it shall be.
+        commands: what it is told to do; it listens to signals already.
         body: what a child runs, given its link, its commands, its slot, and whether it shall be quiet.
         board: told how the children are.
         door: where others ask for it; None when nowhere.
@@ -51,6 +52,7 @@ class Supervisor:
     def __init__(
         self,
         plan: SwarmPlan,
+        commands: Commands,
         body: Callable[[Link, Commands, int, bool], int],
         board: Board,
         door: Door | None,
@@ -67,10 +69,10 @@ class Supervisor:
         self._patience = plan.drain_time + MARGIN
         self._slots = [Slot(number) for number in range(plan.processes)]
         self._rollout = Rollout(self._slots, self._patience)
-        self._commands = Commands(plan.hangup)
+        self._commands = commands
         self._selector = selectors.PollSelector()
         self._ear = Ear()
-        self._table: Table | None = None
+        self._table = Table(os.getpid(), [])
         self._stopping = False
         self._ever_beaten = False
         self.problem = ""
@@ -84,7 +86,6 @@ class Supervisor:
             The exit status: 0 after a clean end, 1 when a process had to be killed or none can start.
         """
         self._ear.open(self._selector)
-        self._commands.listen()
         if self._door:
             self._door.open(self._selector)
         try:
@@ -288,10 +289,9 @@ class Supervisor:
         if not self._board.stuck:
             self._service.alive()
         table = Table(os.getpid(), [slot.row() for slot in self._slots])
+        if table != self._table:
+            self._table = table
+            up = sum(slot.state == State.RUNNING for slot in self._slots)
+            title.show(f"{up} of {len(self._slots)} processes{self._stopping * ', stopping'}", self._plan.tag)
         for _, child in self._children:
-            child.show(table)
-        if table == self._table:
-            return
-        self._table = table
-        up = sum(slot.state == State.RUNNING for slot in self._slots)
-        title.show(f"{up} of {len(self._slots)} processes{self._stopping * ', stopping'}", self._plan.tag)
+            child.show(self._table)

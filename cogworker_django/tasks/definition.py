@@ -48,6 +48,7 @@ def job_of(task: AnyTask) -> type[TaskJob]:
 def _defined(task: AnyTask) -> type[TaskJob]:
     body = {
         "task": task,
+        "sender": type(task.get_backend()),
         "perform": _perform_of(task),
         "__module__": task.func.__module__,
         "__qualname__": task.func.__qualname__,

@@ -30,6 +30,8 @@ class TaskJob(Job):
     """The job of a task; for each task there is a subclass with a ``perform``."""
 
     task: ClassVar[AnyTask]
+    sender: ClassVar[type]
+    """The class of its backend, which the framework's signals have as their sender."""
 
     def run(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Run the task's function; what it raises goes through.
@@ -49,9 +51,9 @@ class TaskJob(Job):
     async def arun(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Run the task's coroutine function; see `run`."""
         result = self._running()
-        await task_started.asend_robust(self._sender(), task_result=result)
+        await task_started.asend_robust(self.sender, task_result=result)
         value = self._kept(await self.task.func(*self._context(result), *args, **kwargs))
-        await task_finished.asend_robust(self._sender(), task_result=_succeeded(result, value))
+        await task_finished.asend_robust(self.sender, task_result=_succeeded(result, value))
         return value
 
     def retry_in(self, count: int, exception: BaseException, payload: Mapping[str, Any]) -> Any:
@@ -100,10 +102,7 @@ class TaskJob(Job):
 
     def _tell(self, signal: Signal, result: CogworkerTaskResult) -> None:
         # Robust: a receiver's error never fails a job (contract, section 9).
-        signal.send_robust(self._sender(), task_result=result)
-
-    def _sender(self) -> type:
-        return type(self.task.get_backend())
+        signal.send_robust(self.sender, task_result=result)
 
 
 @contextmanager

@@ -95,6 +95,8 @@ def as_enqueued(task: AnyTask, own: dict[str, Any]) -> AnyTask:
 
     Without the framework's check: what is on a queue is there, whatever the settings have become since.
     """
+    if all(getattr(task, name) == value for name, value in own.items()):
+        return task
     values = {each.name: getattr(task, each.name) for each in fields(task)} | own
     copy: AnyTask = object.__new__(type(task))
     for name, value in values.items():

@@ -48,6 +48,15 @@ def test_each_fault_is_one_line_and_exit_1(rig: Rig) -> None:
         worker.no_traceback()
 
 
+def test_a_limit_that_chance_would_lower_too_far_is_refused(rig: Rig) -> None:
+    refused = rig.worker("--max-rss", "1", wait=False)
+    assert refused.exit_status(20) == 1
+    taken = int(refused.text.split("a process takes ", 1)[1].split()[0])
+    worker = rig.worker("--max-rss", str(taken + 1), wait=False)
+    assert worker.exit_status(20) == 1
+    assert "is too little" in worker.text
+
+
 def test_a_port_that_is_taken_is_one_line_and_exit_1(rig: Rig) -> None:
     taken = f"127.0.0.1:{rig.server.port}"
     for flags in ((), ("--processes", "2")):

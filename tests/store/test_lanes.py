@@ -113,6 +113,18 @@ def test_weights_hold_between_queues_and_priorities_within_one(store: Store, pro
     assert priorities(taken(process, 2, ("high", 2), ("low", 2))) == [0, -100]
 
 
+def test_a_queue_gives_no_more_than_its_share_from_all_lanes_together(store: Store, process: Traveller) -> None:
+    push(store, job(60, 1, "high"), job(0, 2, "high"), job(-60, 3, "high"), job(0, 4, "low"))
+    landing = process.go(3, ("high", 2), ("low", 1))
+    assert [lane for lane, _ in landing.jobs] == ["high|2", "high", "low"]
+
+
+@pytest.mark.parametrize("priority", PRIORITIES)
+def test_a_single_lane_is_enough(store: Store, process: Traveller, priority: int) -> None:
+    fill(store, priority)
+    assert priorities(taken(process, 5)) == [priority]
+
+
 def test_a_paused_queue_rests_in_all_its_lanes_and_resuming_rings_for_each(
     store: Store, process: Traveller, redis_client: redis.Redis
 ) -> None:

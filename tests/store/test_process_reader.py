@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 import redis
 
+from cogworker_django.core.errors import RedisRefused
 from cogworker_django.store.process_reader import SIGNALS_KEPT, SIGNALS_MOST, Signal
 from cogworker_django.store.store import Store
 
@@ -100,3 +102,20 @@ def test_only_the_newest_commands_wait(store: Store, redis_client: redis.Redis) 
     waiting = redis_client.lrange("t:signals:a", 0, -1)
     assert len(waiting) == SIGNALS_MOST
     assert waiting[-1] == b"stop"
+
+
+def test_only_what_contains_the_text_is_found_in_a_processs_hands(store: Store, redis_client: redis.Redis) -> None:
+    """To the letter, wherever it stands; a damaged hash is told of."""
+    held: dict[Any, Any] = {
+        "1:default": "a.c in front",
+        "2:default": "abc",
+        "3:default": "at the end a.c",
+        "4:default": "%",
+    }
+    redis_client.hset("t:inprogress:x", mapping=held)
+    key = store.keys.in_progress("x")
+    assert sorted(store.gateway.run("find_held", (key,), ("a.c",))) == [b"a.c in front", b"at the end a.c"]
+    assert store.gateway.run("find_held", (key,), ("%",)) == [b"%"]
+    redis_client.set("t:inprogress:y", "damaged")
+    with pytest.raises(RedisRefused):
+        store.gateway.run("find_held", (store.keys.in_progress("y"),), ("a",))

@@ -80,7 +80,9 @@ def main() -> int:
     plan = SwarmPlan(processes=int(number), drain_time=float(os.environ.get("DRAIN", "20")), phased="phased" in parts)
     # A clock that runs fast shortens the time after which a silent process counts as stuck.
     board = Board(lambda: time.monotonic() * float(os.environ.get("HASTE", "1")))
-    supervisor = Supervisor(plan, body, board, None, Service(os.environ), prepare=lambda: None)
+    commands = Commands(plan.hangup)
+    commands.listen()
+    supervisor = Supervisor(plan, commands, body, board, None, Service(os.environ), prepare=lambda: None)
     status = supervisor.run()
     if supervisor.problem:
         print(supervisor.problem, flush=True)

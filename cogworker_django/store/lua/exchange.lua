@@ -155,16 +155,15 @@ end
 
 local function take_from(lane, queue, number)
   local jobs = pop(prefix .. 'queue:' .. lane, number)
-  if not jobs then return 0 end
-  if jobs.err then errors[#errors + 1] = lane .. ': ' .. jobs.err return 0 end
-  if not hold(lane, jobs) then wanted = taken return 0 end
+  if not jobs then return end
+  if jobs.err then errors[#errors + 1] = lane .. ': ' .. jobs.err return end
+  if not hold(lane, jobs) then wanted = taken return end
   takes[#takes + 1], takes[#takes + 2] = lane, jobs
   taken = taken + #jobs
   if orphaned == 1 then
     local left = redis.pcall('DECRBY', prefix .. 'careful:' .. queue, #jobs)
     if type(left) ~= 'number' or left < 1 then redis.call('DEL', prefix .. 'careful:' .. queue) end
   end
-  return #jobs
 end
 
 -- Asked once a trip: nothing is pushed meanwhile, and most queues are one lane.
@@ -175,7 +174,9 @@ local function take(queue, number)
   for _, lane in ipairs(lanes[queue]) do
     number = math.min(number, wanted - taken)
     if number < 1 then return end
-    number = number - take_from(lane, queue, number)
+    local before = taken
+    take_from(lane, queue, number)
+    number = number - (taken - before)
   end
 end
 
