@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 
 from cogworker_django import runtime
@@ -15,6 +14,7 @@ from cogworker_django.core import payload, retry, times
 from cogworker_django.web.access import May
 from cogworker_django.web.links import Links
 from cogworker_django.web.masking import Mask
+from cogworker_django.web.redaction import redactor
 
 ARGS_SHOWN = 160  # characters of arguments in a table
 ERROR_SHOWN = 200
@@ -58,10 +58,7 @@ class JobRow:
 def current_mask() -> Mask:
     """Build the mask of the current settings."""
     now = runtime.current()
-    redact: Any = now.config.web.redact
-    if isinstance(redact, str):
-        redact = import_string(redact)
-    return Mask(now.config.sensitive, redact, now.registry)
+    return Mask(now.config.sensitive, redactor(), now.registry)
 
 
 class Rows:

@@ -44,9 +44,10 @@ def _chromium() -> str | None:
     return found
 
 
-@pytest.fixture(scope="session")
+# As long as Playwright is there, its event loop runs on the main thread: no test of another file may come between.
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
-    """The browser, started once."""
+    """The browser, started once for each file of tests."""
     with playwright.sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=_chromium(), args=FLAGS)
         yield browser

@@ -214,8 +214,11 @@ OF_SETTINGS = {
     "conf.py": {"import_module", "import_string"},
     "deploy_checks.py": {"import_string"},
     "dotted_paths.py": {"import_string"},
+    "web/extend.py": {"import_module"},
+    "web/routes.py": {"import_module"},
+    "web/redaction.py": {"import_string"},
 }
-"""What imports what the project's settings name, before any job is fetched."""
+"""What imports what the project's settings and code name, and nothing that stands in Redis."""
 OF_CONSTANTS = {"store/connection.py": {"import_module"}}
 """What imports something that may be there or not: its name is a constant."""
 
