@@ -12,6 +12,8 @@ import time
 
 from cogworker_django.core.errors import JobTimeout
 
+JOIN = 1.0
+"""Seconds that a stop waits for the thread."""
 MOST_DISARMED = 1_000
 """Deadlines of ended runs that may lie about."""
 
@@ -62,6 +64,7 @@ class Deadlines:
         self._heap: list[tuple[float, int, Deadline]] = []
         self._order = itertools.count()
         self._disarmed = 0
+        self._closed = False
         self._thread: threading.Thread | None = None
 
     def arm(self, seconds: float) -> Deadline:
@@ -94,16 +97,26 @@ class Deadlines:
                 self._heap = [item for item in self._heap if item[2].armed]
                 heapq.heapify(self._heap)
 
-    def _watch(self) -> None:
-        while True:
-            self._next().fire()
-
-    def _next(self) -> Deadline:
-        """Wait for the next one whose time is over."""
+    def close(self) -> None:
+        """End the thread, if there is one."""
         with self._wake:
-            while not self._heap or self._heap[0][0] > time.monotonic():
+            self._closed = True
+            self._wake.notify()
+        if self._thread is not None:
+            self._thread.join(JOIN)
+
+    def _watch(self) -> None:
+        while (deadline := self._next()) is not None:
+            deadline.fire()
+
+    def _next(self) -> Deadline | None:
+        """Wait for the next one whose time is over; None when there will be none."""
+        with self._wake:
+            while not self._closed:
+                if self._heap and self._heap[0][0] <= time.monotonic():
+                    return heapq.heappop(self._heap)[2]
                 self._wake.wait(self._heap[0][0] - time.monotonic() if self._heap else None)
-            return heapq.heappop(self._heap)[2]
+            return None
 
 
 def _raise_in(thread: int, kind: type[BaseException] | None) -> None:

@@ -161,8 +161,9 @@ class Runner:
             raise
 
     def close(self) -> None:
-        """Ends the event loop."""
+        """Ends the event loop and the watch over time limits."""
         self.loop.close()
+        self._deadlines.close()
 
 
 def time_limit(payload: Mapping[str, Any]) -> float | None:

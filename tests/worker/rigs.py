@@ -219,6 +219,7 @@ class Rig:
             self.worker.heartbeat,
         ):
             part.stop()
+        self.worker._runner.close()
 
     def push(self, name: str, *args: Any, **fields: Any) -> str:
         """Pushes a job by its name."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
@@ -78,8 +79,14 @@ def test_what_is_no_time_is_no_limit(timeout: object) -> None:
     assert time_limit({"timeout": timeout}) is None
 
 
-def test_several_limits_are_kept_in_any_order() -> None:
-    limits = Deadlines()
+@pytest.fixture
+def made() -> Iterator[Deadlines]:
+    with closing(Deadlines()) as limits:
+        yield limits
+
+
+def test_several_limits_are_kept_in_any_order(made: Deadlines) -> None:
+    limits = made
     caught: dict[float, float] = {}
 
     def wait(seconds: float) -> None:
@@ -102,9 +109,9 @@ def test_several_limits_are_kept_in_any_order() -> None:
     assert all(took >= seconds for seconds, took in caught.items())
 
 
-def test_the_deadlines_of_runs_that_have_ended_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_deadlines_of_runs_that_have_ended_do_not_pile_up(made: Deadlines, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(deadlines, "MOST_DISARMED", 10)
-    limits = Deadlines()
+    limits = made
     for _ in range(100):
         limits.release(limits.arm(3600))
     assert len(limits._heap) <= 11

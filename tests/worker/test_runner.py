@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -39,7 +40,8 @@ def run(
     after: Callable[[], None] = lambda: None,
 ) -> Outcome:
     chain = Chain([(entry, {}) for entry in middleware])
-    return Runner(definition.REGISTRY, chain, before, after).run(item, "fetched from")
+    with closing(Runner(definition.REGISTRY, chain, before, after)) as runner:
+        return runner.run(item, "fetched from")
 
 
 def error(outcome: Outcome) -> BaseException:
