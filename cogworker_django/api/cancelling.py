@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import time
+
 from cogworker_django.api.door import opened
 from cogworker_django.api.whereabouts import Place, Whereabouts, find_job
+from cogworker_django.core import django_task
 from cogworker_django.core.state import State
 from cogworker_django.store.jobset_reader import SetName
 from cogworker_django.store.store import Store
@@ -48,7 +51,8 @@ def _cancelled(found: Whereabouts, jid: str, store: Store) -> bool:
     if not _removed(found, jid, store):
         return False
     payload = found.payload
-    store.statuses.write(jid, State.CANCELLED, payload["class"], payload["queue"], {})
+    told = django_task.told(payload, finished_at=time.time())
+    store.statuses.write(jid, State.CANCELLED, payload["class"], payload["queue"], told)
     return True
 
 

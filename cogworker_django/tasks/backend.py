@@ -39,7 +39,8 @@ class CogworkerBackend(BaseTaskBackend):
 
     Args:
         alias: its name in ``TASKS``.
-        params: its entry there: ``QUEUES``, and in ``OPTIONS`` ``retry`` and ``on_commit`` of tasks that do not say.
+        params: its entry there: ``QUEUES``, and in ``OPTIONS`` ``retry``, ``on_commit``, ``timeout`` and
+            ``expires_in`` of tasks that do not say.
     """
 
     is_cogworker = True

@@ -42,7 +42,7 @@ def faults(backend: BaseTaskBackend) -> Iterator[CheckMessage]:
 
 
 def _of_options(backend: BaseTaskBackend, place: str) -> Iterator[CheckMessage]:
-    hint = f"It may say {' and '.join(DEFAULTS)}; other options belong to the task."
+    hint = f"It may say {', '.join(DEFAULTS)}; other options belong to the task."
     for name, value in backend.options.items():
         where = f'{place}["OPTIONS"][{described(name)}]'
         if name not in DEFAULTS:

@@ -24,6 +24,8 @@ from cogworker_django.tasks.known import EXPIRED, Known, TaskRun, known, of_atte
 _ENDS: dict[str, TaskResultStatus] = {
     State.COMPLETE: TaskResultStatus.SUCCESSFUL,
     State.FAILED: TaskResultStatus.FAILED,
+    State.EXPIRED: TaskResultStatus.FAILED,
+    State.CANCELLED: TaskResultStatus.FAILED,
 }
 
 

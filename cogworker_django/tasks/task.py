@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from django.tasks import Task
@@ -17,9 +17,9 @@ else:
     # Django's own class is not generic; its stubs are.
     AnyTask = Task
 
-OPTIONS = ("retry", "unique", "on_commit")
+OPTIONS = ("retry", "unique", "on_commit", "timeout", "expires_in")
 """The options that a call may replace with `CogworkerTask.using`."""
-DEFAULTS = ("retry", "on_commit")
+DEFAULTS = ("retry", "on_commit", "timeout", "expires_in")
 """The options that a backend's ``OPTIONS`` may give to all of its tasks."""
 KEEP: Any = object()
 """Stands for an option of `CogworkerTask.using` that is not named, since None is a value of some."""
@@ -35,6 +35,10 @@ class CogworkerTask(AnyTask):
     """``"until_executed"``: enqueuing it again while one like it waits or runs gives the result of that one."""
     on_commit: bool | str | None = None
     """True or a database alias: pushed after the commit. None is what the backend's ``OPTIONS`` say, else at once."""
+    timeout: float | timedelta | None = None
+    """Seconds that a run may take, after which it fails; None is what the backend's ``OPTIONS`` say, else no limit."""
+    expires_in: float | timedelta | None = None
+    """Seconds after which it is too late to start; None is what the backend's ``OPTIONS`` say, else never."""
     aliases: tuple[str, ...] = ()
     """Earlier module paths under which it still runs."""
     retry_in: Callable[..., Any] | None = None
@@ -57,6 +61,8 @@ class CogworkerTask(AnyTask):
         retry: bool | int | None = KEEP,
         unique: str | None = KEEP,
         on_commit: bool | str | None = KEEP,
+        timeout: float | timedelta | None = KEEP,
+        expires_in: float | timedelta | None = KEEP,
     ) -> CogworkerTask:
         """Make the same task with some of its options replaced.
 
@@ -68,13 +74,16 @@ class CogworkerTask(AnyTask):
             retry: as the field, and so the rest.
             unique: see the field.
             on_commit: see the field.
+            timeout: see the field.
+            expires_in: see the field.
 
         Raises:
             InvalidTask: an option has a wrong value.
         """
         framework = {"priority": priority, "queue_name": queue_name, "run_after": run_after, "backend": backend}
         changes: dict[str, Any] = {name: value for name, value in framework.items() if value is not None}
-        ours = {"retry": retry, "unique": unique, "on_commit": on_commit}
+        ours: dict[str, Any] = {"retry": retry, "unique": unique, "on_commit": on_commit}
+        ours |= {"timeout": timeout, "expires_in": expires_in}
         changes |= {name: value for name, value in ours.items() if value is not KEEP}
         return replace(self, **changes)
 

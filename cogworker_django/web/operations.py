@@ -106,6 +106,6 @@ def _lines(state: str, queue: str, text: str) -> list[str]:
     if queue:
         lines.append(_("Queue: %(queue)s.") % {"queue": queue})
     if text:
-        lines.append(_("Class, jid or arguments contain: %(text)s.") % {"text": text})
+        lines.append(_("Class, jid, arguments or error contain: %(text)s.") % {"text": text})
     lines.append(_("Jobs that come there from now on are left alone. It goes on in steps and can be stopped."))
     return lines

@@ -32,8 +32,8 @@ def needle(text: str) -> str:
 
 
 def matches(text: str, row: JobRow) -> bool:
-    """Tell whether a job is meant: class, jid and arguments, as the reader sees them, contain the text."""
-    return text.casefold() in f"{row.klass} {row.jid} {row.args}".casefold()
+    """Tell whether a job is meant: class, jid, arguments or error, as the reader sees them, contain the text."""
+    return text.casefold() in f"{row.klass} {row.jid} {row.args} {row.error_class}: {row.error_message}".casefold()
 
 
 def look_through(

@@ -26,6 +26,7 @@ from cogworker_django.web.process_cards import (
     orphans,
     running_rows,
 )
+from cogworker_django.web.swarms import swarms
 from cogworker_django.web.wording import count
 
 PROCESSES = 24  # cards on a page
@@ -55,6 +56,7 @@ class WorkersPage(Page):
             "running_total": len(running),
             "job_pages": self._pages("jobs", len(running), RUNNING, jobs_first),
             "orphans": orphans(snapshot),
+            "swarms": swarms(snapshot, self.links),
         }
         return self.show(snapshot, context)
 

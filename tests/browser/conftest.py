@@ -39,7 +39,7 @@ def _chromium() -> str | None:
     found = os.environ.get("COGWORKER_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
     if found is None:
         command = [sys.executable, "-m", "playwright", "install", "chromium"]
-        if subprocess.run(command, capture_output=True, timeout=300, check=False).returncode:
+        if subprocess.run(command, capture_output=True, timeout=120, check=False).returncode:
             pytest.skip("there is no Chromium, and none could be installed")
     return found
 

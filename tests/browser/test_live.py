@@ -81,6 +81,16 @@ def test_live_can_be_switched_off_everywhere(root: Pages, open_tab: OpenTab) -> 
         assert tab.page.get_attribute("[data-cw-live-toggle]", "aria-pressed") == "false"
 
 
+def test_a_question_stays_until_it_is_answered(root: Pages, open_tab: OpenTab) -> None:
+    root.add("dead", 1, 1e9)
+    with quick(root.url):
+        tab = open_tab(root)
+        tab.go("jobs/?state=dead")
+        tab.page.click('button:has-text("Delete all")')
+        tab.page.wait_for_timeout(2_500)
+        assert "Delete all jobs that match?" in tab.text()
+
+
 def test_times_are_the_readers_own(root: Pages, open_tab: OpenTab) -> None:
     """Z66, B134."""
     root.add("dead", 1, 1_782_864_000.0)
@@ -162,3 +172,14 @@ def test_a_keyboard_is_enough(filled: Pages, open_tab: OpenTab) -> None:
     tab.page.keyboard.press("Enter")
     tab.page.wait_for_selector("text=1 job is on its queue now.")
     assert filled.redis.zcard("t:dead") == 29
+
+
+def test_an_operation_goes_on_by_itself_while_it_is_looked_at(filled: Pages, open_tab: OpenTab) -> None:
+    tab = open_tab(filled)
+    tab.go("jobs/?state=dead")
+    tab.page.click('button:has-text("Delete all")')
+    assert "all jobs that match" in tab.text()
+    tab.page.click('main button:has-text("Delete all")')
+    tab.page.wait_for_selector('h1:has-text("Done")')
+    assert filled.redis.zcard("t:dead") == 0
+    assert tab.axe() == []

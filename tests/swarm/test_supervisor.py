@@ -301,7 +301,8 @@ def test_a_watchdog_hears_nothing_more_when_a_child_never_begins(troupe: StartTr
                 assert manager.recv(100) == b"WATCHDOG=1"
         swarm.send(signal.SIGTERM)
         assert manager.recv(100) == b"STOPPING=1"
-        os.kill(swarm.children[0].pid, signal.SIGKILL)
+        for child in swarm.children:
+            child.kill()
         assert swarm.status() == 0
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import sys
+import time
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -14,7 +16,8 @@ from django.tasks import TaskResult, task, task_backends
 from django.tasks.signals import task_enqueued, task_finished, task_started
 from django.utils import timezone
 
-from cogworker_django import RetrySet, Status
+from cogworker_django import JobTimeout, RetrySet, Status
+from cogworker_django.api.cancelling import cancel
 from cogworker_django.tasks import CogworkerBackend, UnstorableResult
 from tests.tasks import work
 from tests.tasks.making import FAILED, READY, RUNNING, SUCCESSFUL, finished, made, reaches
@@ -315,3 +318,33 @@ def test_a_backend_is_what_the_framework_takes_it_for(rig: Rig) -> None:
     assert backend.supports_async_task
     assert backend.supports_get_result
     assert task(work.add).get_backend() is backend
+
+
+@pytest.mark.parametrize("function", [work.loop, work.sleep])
+def test_a_task_that_takes_too_long_fails(rig: Rig, function: Any) -> None:
+    rig.start()
+    result = finished(made(function, timeout=0.05, retry=0).enqueue())
+    assert result.status == FAILED
+    (error,) = result.errors
+    assert issubclass(error.exception_class, JobTimeout)
+
+
+def test_a_task_that_is_too_late_to_start_has_failed(rig: Rig) -> None:
+    """Without an error of its own: it has never run."""
+    late = made(work.note, expires_in=timedelta(seconds=60)).using(expires_in=0.01)
+    result = late.enqueue(1)
+    time.sleep(0.02)
+    rig.start()
+    finished(result)
+    assert (result.status, result.errors, work.seen) == (FAILED, [], [])
+    assert result.finished_at is not None
+
+
+@pytest.mark.parametrize("later", [False, True])
+def test_a_task_that_is_cancelled_has_failed(rig: Rig, later: bool) -> None:
+    waiting = made(work.note, priority=60)
+    result = (waiting.using(run_after=timezone.now() + timedelta(hours=1)) if later else waiting).enqueue(1)
+    assert cancel(result.id, rig.store)
+    result.refresh()
+    assert (result.status, result.args) == (FAILED, [1])
+    assert result.finished_at is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from typing import Any
 
 seen: list[Any] = []
@@ -55,6 +56,16 @@ def wait() -> str:
     seen.append("wait")
     assert go.wait(20)
     return "done"
+
+
+def loop() -> None:
+    end = time.monotonic() + 20
+    while time.monotonic() < end:
+        pass
+
+
+async def sleep() -> None:
+    await asyncio.sleep(20)
 
 
 def with_context(context: Any, value: int) -> list[Any]:

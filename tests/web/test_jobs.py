@@ -118,6 +118,8 @@ def test_the_search_looks_at_class_jid_and_arguments(root: Pages) -> None:
     assert "1 found" in root.text(f"jobs/?q={jid(7)}")
     assert "shop.Late" in root.text("jobs/?q=needle") and "61 jobs were looked at" in root.text("jobs/?q=needle")
     assert "50 found" in root.text("jobs/?state=enqueued&q=stra%C3%9Fe")
+    root.add("retry", 70, error_class="TimeoutError", error_message="the bank is away")
+    assert "1 found" in root.text("jobs/?q=timeouterror") and "1 found" in root.text("jobs/?state=retrying&q=the+bank")
     assert "0 found" in root.text("jobs/?q=nowhere") and "No job matches." in root.text("jobs/?q=nowhere")
 
 

@@ -102,6 +102,17 @@ def test_many_processes_come_in_pages_by_host(root: Pages) -> None:
     assert root.get("workers/").count("running-") > 50 or root.get("workers/?jobs=2").count('id="running-') == 10
 
 
+def test_the_slots_of_a_swarm_are_shown_as_its_latest_child_tells(root: Pages) -> None:
+    old = {"parent": 70, "slot": 0, "slots": [{"number": 0, "state": "running", "pid": 77, "starts": 1}]}
+    new = old | {"slots": [*old["slots"], {"number": 1, "state": "retired", "pid": None, "starts": 3}, 5]}  # type: ignore[misc]
+    root.beat(ME, ago=3, swarm=old)
+    root.beat("web1:78:def", ago=1, pid=78, swarm=new)
+    root.beat("web2:5:x", swarm={"parent": "x"})
+    text = root.text("workers/")
+    assert "Swarm web1 · pid 70" in text and "1 retired — 3" in text and text.count("Swarm ") == 1
+    assert f'<a href="/ops/jobs/workers/{ME}/">pid 77</a>' in root.get("workers/")
+
+
 def test_damaged_records_break_nothing(root: Pages) -> None:
     root.redis.hset("t:beats", "a", "x")
     root.redis.set("t:process:a", "no json")
