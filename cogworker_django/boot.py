@@ -6,7 +6,6 @@ import functools
 import gc
 import logging
 import os
-import socket
 import threading
 
 from cogworker_django import conf, connections, reloading, runtime
@@ -72,9 +71,9 @@ class Boot:
         try:
             return Door(address, self._board)
         except OSError as error:
-            # A name that nobody knows has a number of its own kind.
-            unknown = isinstance(error, socket.gaierror)
-            reason = os.strerror(error.errno) if error.errno and not unknown else error.strerror or error
+            # A name that nobody knows has a number below 0, which only its own text explains.
+            number = error.errno or 0
+            reason = os.strerror(number) if number > 0 else str(error.strerror or error).partition(" (")[0]
             raise fault("--health", f"nobody can listen on {address}: {reason}.") from None
 
     def _single(self, commands: Commands) -> int:
