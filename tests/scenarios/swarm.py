@@ -80,7 +80,8 @@ class Swarm:
 
     def _below(self, *, recursive: bool = False) -> list[psutil.Process]:
         try:
-            return psutil.Process(self.parent.pid).children(recursive=recursive)
+            found: list[psutil.Process] = psutil.Process(self.parent.pid).children(recursive=recursive)
+            return found
         except psutil.NoSuchProcess:
             return []
 

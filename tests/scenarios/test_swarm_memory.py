@@ -45,7 +45,8 @@ def write_project(folder: Path) -> list[str]:
 
 def proportional(pids: list[int]) -> float:
     """The memory of processes in MiB; what several share is counted once."""
-    return sum(psutil.Process(pid).memory_full_info().pss for pid in pids) / 2**20
+    sizes: list[int] = [psutil.Process(pid).memory_full_info().pss for pid in pids]
+    return sum(sizes) / 2**20
 
 
 def settled(pids: list[int]) -> float:
