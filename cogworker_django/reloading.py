@@ -18,13 +18,11 @@ from typing import Any
 
 from django.utils import autoreload
 
-from cogworker_django.process.commands import CHANGED, STOP, Commands
+from cogworker_django.process.commands import CHANGED, CODE_CHANGED, STOP, Commands
 from cogworker_django.swarm.reaper import described
 
 logger = logging.getLogger("cogworker")
 
-CODE_CHANGED = 3
-"""The exit status of a worker that has stopped for new code."""
 RELAYED = (signal.SIGTERM, signal.SIGHUP, signal.SIGTSTP, signal.SIGTTIN)
 LOOK = 1.0
 """Seconds between two looks: at the files while the code is broken, and whether the outer process is there."""

@@ -63,7 +63,3 @@ def _printable(value: object, what: str, limit: int) -> str:
     if not value or len(value) > limit or not value.isprintable():
         raise ValueError(f"{what} {described(value)} is not allowed: use 1 to {limit} printable characters")
     return value
-
-
-CANCEL = "cancel "
-"""How the command to cancel a job begins that is left for a process; the job's id follows."""

@@ -13,6 +13,9 @@ STOP, STOP_NOW, QUIET, RESUME, DUMP = "stop", "stop now", "quiet", "resume", "du
 RESTART, REOPEN, RETIRE, FULL, CHANGED = "restart", "reopen", "retire", "full", "changed"
 """`retire` is a stop from afar, `full` a limit that is reached, `changed` new code under `--reload`."""
 
+CODE_CHANGED = 3
+"""The exit status of a worker that has stopped for new code (`--reload`)."""
+
 SIGNALS: Mapping[signal.Signals, str] = {
     signal.SIGTERM: STOP,
     signal.SIGINT: STOP_NOW,

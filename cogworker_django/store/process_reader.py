@@ -10,7 +10,6 @@ from typing import Any
 
 from cogworker_django.core import codec, times
 from cogworker_django.core.errors import UnreadablePayload
-from cogworker_django.core.names import CANCEL
 from cogworker_django.store import replies
 from cogworker_django.store.gateway import Gateway
 from cogworker_django.store.jobset_reader import jid_of, stored_text
@@ -18,6 +17,10 @@ from cogworker_django.store.jobset_reader import jid_of, stored_text
 AT_ONCE = 200  # processes read in one round trip
 SIGNALS_KEPT = 86_400  # seconds that a command waits for its process
 SIGNALS_MOST = 1_000  # commands that wait at most, the newest
+
+
+CANCEL = "cancel "
+"""How the command to cancel a job begins that is left for a process; the job's id follows."""
 
 
 class Signal(StrEnum):

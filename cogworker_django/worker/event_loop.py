@@ -25,7 +25,7 @@ LAST_WORDS = 1.0
 """Seconds that cancelled coroutines have to end."""
 
 
-class Interrupted(BaseException):
+class CutOff(BaseException):
     """The process ends, and the coroutine was cancelled for that: its job goes back to its queue."""
 
 
@@ -123,7 +123,7 @@ class Errand:
         """What it came to, once it has ended.
 
         Raises:
-            Interrupted: it was cancelled since the process ends.
+            CutOff: it was cancelled since the process ends.
             JobTimeout: it was cancelled since its time was over.
             JobCancelled: somebody has cancelled it.
         """
@@ -132,7 +132,7 @@ class Errand:
             return self.task.result()
         except asyncio.CancelledError:
             if self.interrupted:
-                raise Interrupted from None
+                raise CutOff from None
             if self.cancelled:
                 raise JobCancelled("it was cancelled while it ran") from None
             if self.late:
@@ -157,13 +157,13 @@ class EventLoop:
         Args:
             coroutine: it; context variables are those of the caller.
             timeout: seconds after which it is cancelled.
-            jid: of the job whose coroutine it is, by which it can be cancelled.
+            jid: of the job whose coroutine it is, by which it can be cancelled; empty for a middleware's.
 
         Returns:
             What it returned.
 
         Raises:
-            Interrupted: the process ends, and it was cancelled for that.
+            CutOff: the process ends, and it was cancelled for that.
             JobTimeout: it was cancelled since its time was over.
             JobCancelled: somebody has cancelled it.
         """
@@ -191,7 +191,9 @@ class EventLoop:
             self._loop.call_soon_threadsafe(self._cancel, jid)
 
     def interrupt(self) -> None:
-        """Cancel everything and wait a moment for its end: the process ends, and the jobs go back."""
+        """Cancel the jobs and wait a moment for their end: the process ends, and they go back. Not middleware: the job
+        inside of it may be one that cannot be cancelled, and what it comes to must not be lost.
+        """
         loop = self._loop
         if loop is None or not self._running:
             return
@@ -250,13 +252,14 @@ class EventLoop:
     def _cancel_all(self, done: threading.Event) -> None:
         tasks = []
         for errand in self._running:
-            errand.interrupted = True
-            if errand.task is not None:
+            if errand.jid and errand.task is not None:
+                errand.interrupted = True
                 errand.task.cancel()
                 tasks.append(errand.task)
 
         async def wait() -> None:
-            await asyncio.wait(tasks, timeout=LAST_WORDS)
+            if tasks:
+                await asyncio.wait(tasks, timeout=LAST_WORDS)
             done.set()
 
         self._last = asyncio.get_running_loop().create_task(wait())

@@ -6,9 +6,8 @@ import logging
 import random
 import time
 from functools import partial
-from typing import Any
 
-from cogworker_django.core import codec
+from cogworker_django.core import codec, times
 from cogworker_django.core.errors import JobCancelled, UnreadablePayload
 from cogworker_django.core.hooks import call_with_fitting
 from cogworker_django.core.outcome import Fate, Verdict
@@ -88,8 +87,8 @@ class Judge:
         """The settlement of a job that shall not run: it was cancelled, or it is too late; None when it shall."""
         if self._cancellations.take(payload["jid"]):
             return self._drop(delivery, payload, State.CANCELLED, "was cancelled before it ran")
-        expires_at: Any = payload.get(EXPIRES_AT)
-        if type(expires_at) in (int, float) and self._settlements.has_passed(expires_at):
+        expires_at = times.told(payload.get(EXPIRES_AT))
+        if expires_at is not None and self._settlements.has_passed(expires_at):
             return self._drop(delivery, payload, State.EXPIRED, "is too late to start")
         return None
 

@@ -10,13 +10,13 @@ from collections.abc import Callable, Sequence
 from cogworker_django.core.entry import Entry
 from cogworker_django.core.errors import CogworkerError, RedisUnavailable
 from cogworker_django.core.events import Event
-from cogworker_django.core.names import CANCEL
 from cogworker_django.core.settings import fault
 from cogworker_django.core.version import VERSION
 from cogworker_django.core.worker_options import WorkerOptions
 from cogworker_django.process import logs, streams
 from cogworker_django.process.commands import (
     CHANGED,
+    CODE_CHANGED,
     DUMP,
     FULL,
     QUIET,
@@ -29,15 +29,16 @@ from cogworker_django.process.commands import (
 )
 from cogworker_django.process.condition import Phase
 from cogworker_django.runtime import Runtime
+from cogworker_django.store.process_reader import CANCEL, Signal
 from cogworker_django.worker.limits import Limits
 from cogworker_django.worker.reporter import Reporter
 from cogworker_django.worker.worker import Plan, Worker
 
 logger = logging.getLogger("cogworker")
 
-CODE_CHANGED = 3
-"""The exit status that asks for the worker with new code (`--reload`)."""
 LEAVING = (STOP, STOP_NOW, RETIRE, CHANGED)
+# A stop from afar is meant for good; the parent of a swarm is told so.
+FROM_AFAR: dict[str, str] = {Signal.QUIET: QUIET, Signal.RESUME: RESUME, Signal.STOP: RETIRE}
 DRAIN_LOOK = 0.1
 """Seconds between two looks whether everything is done (`--drain`)."""
 SIGNAL_LOOK = 1.0
@@ -167,8 +168,10 @@ class Launcher:
         )
 
     def _hear_from_afar(self, command: str) -> None:
-        # A stop from the pages is meant for good; the parent of a swarm is told so.
-        self._commands.put(RETIRE if command == STOP else command)
+        if command in FROM_AFAR or command.startswith(CANCEL):
+            self._commands.put(FROM_AFAR.get(command, command))
+        else:
+            logger.warning("unknown command %r is ignored", command)
 
     def _told_to_stop(self, seconds: float) -> bool:
         self._tell(None)

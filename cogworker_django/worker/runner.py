@@ -20,11 +20,14 @@ from cogworker_django.core.registry import Registry
 from cogworker_django.core.text import job_label
 from cogworker_django.current import running
 from cogworker_django.definition import Job, Reporter, silent
-from cogworker_django.worker import event_loop
 from cogworker_django.worker.deadlines import Deadlines
-from cogworker_django.worker.event_loop import EventLoop
+from cogworker_django.worker.event_loop import CutOff, EventLoop
 
 logger = logging.getLogger("cogworker")
+
+
+LONGEST = 1e9
+"""Seconds, some thirty years: a longer time is no limit."""
 
 
 class _Forks:
@@ -146,7 +149,7 @@ class Runner:
         with running(job):
             try:
                 return self._call(partial(job.perform, *payload["args"], **payload.get("kwargs", {})), job)
-            except event_loop.Interrupted:
+            except CutOff:
                 self._thread.interrupted = True
                 raise
             finally:
@@ -182,7 +185,7 @@ class Runner:
 def time_limit(payload: Mapping[str, Any]) -> float | None:
     """The seconds that a job may run; None when it may run as long as it likes, or says nonsense."""
     timeout: Any = payload.get("timeout")
-    return timeout if type(timeout) in (int, float) and timeout > 0 else None
+    return timeout if type(timeout) in (int, float) and 0 < timeout <= LONGEST else None
 
 
 def _end_child(jid: str) -> None:

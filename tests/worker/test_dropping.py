@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 import time
 from typing import Any
@@ -174,3 +175,13 @@ def test_a_stop_sends_a_coroutine_back_to_its_queue(rigs: Rigs, redis_client: re
     assert redis_client.zcard("t:retry") == 0
     assert history(redis_client) == []
     rig.store.client.close()
+
+
+@pytest.mark.parametrize("nonsense", [10**400, "soon", True, None, [1], -(10**400)])
+def test_an_end_that_is_no_time_is_none(rigs: Rigs, redis_client: redis.Redis, nonsense: object) -> None:
+    seen = rigs.recording()
+    rig = rigs().start()
+    item = {"class": "note", "args": [1], "jid": "c" * 24, "queue": "default", "expires_at": nonsense}
+    redis_client.lpush("t:queue:default", json.dumps(item))
+    until(lambda: seen == [1])
+    until(lambda: not redis_client.exists(f"t:inprogress:{rig.identity}"))

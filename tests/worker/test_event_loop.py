@@ -293,3 +293,33 @@ def test_a_thread_that_was_called_from_a_coroutine_is_asked_here_and_not_there()
 
     asked, here = async_to_sync(view)()
     assert asked == here
+
+
+@pytest.mark.parametrize(("name", "expected"), [("plain", Succeeded("done")), ("long", Interrupted())])
+def test_the_end_of_the_process_cuts_off_no_middleware_around_a_plain_job(name: str, expected: Outcome) -> None:
+    """What the job comes to must not be lost."""
+    begun, go = threading.Event(), threading.Event()
+
+    async def around(_job: Job, _payload: Any, _queue: str, proceed: Proceed) -> Any:
+        return await proceed()
+
+    @job(name="plain")
+    def plain() -> str:
+        begun.set()
+        assert go.wait(10)
+        return "done"
+
+    @job(name="long")
+    async def long() -> None:
+        begun.set()
+        await asyncio.sleep(30)
+
+    outcomes: list[Outcome] = []
+    with closing(Runner(definition.REGISTRY, Chain([(around, {})]), lambda: None, lambda: None)) as runner:
+        thread = threading.Thread(target=lambda: outcomes.append(runner.run(payload(name), "q")))
+        thread.start()
+        assert begun.wait(5)
+        runner.loop.interrupt()
+        go.set()
+        thread.join(5)
+    assert outcomes == [expected]

@@ -165,15 +165,16 @@ def test_ttin_writes_the_stacks_to_the_log_and_work_goes_on(
     assert launch(rig, act) == 0
 
 
+@pytest.mark.parametrize("command", ["dance", "stop now", "changed", "restart"])
 def test_an_unknown_remote_command_is_told_and_ignored(
-    rigs: Rigs, launch: Launches, redis_client: redis.Redis, caplog: pytest.LogCaptureFixture
+    rigs: Rigs, launch: Launches, redis_client: redis.Redis, caplog: pytest.LogCaptureFixture, command: str
 ) -> None:
-    """Reference 21, W7."""
+    """Reference 21, W7; nor are those known from afar that only signals give."""
     rig = rigs()
 
     def act() -> None:
-        redis_client.rpush(f"t:signals:{up(redis_client)}", "dance")
-        until(lambda: "unknown command 'dance' is ignored" in messages(caplog))
+        redis_client.rpush(f"t:signals:{up(redis_client)}", command)
+        until(lambda: f"unknown command {command!r} is ignored" in messages(caplog))
         kill(signal.SIGTERM)
 
     assert launch(rig, act) == 0
